@@ -1,7 +1,7 @@
 """argv in, exit code out. The hot path: it imports only what a record needs.
 
-The fast parser knows exact codes or names, and exact option names. What it does not know it leaves
-to the click face, which explains. Both return the command, and a dict of option name to values.
+The fast parser knows exact codes or names, and exact option names. Unknown words go
+to the click face, which explains them. Both return the command, and a dict of option name to values.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def parse_argv(argv: list[str]) -> Parsed | None:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Run the command line `argv`, print the result or the error, and return the exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     as_json = "--json" in argv[: count_own_words(argv)]
     is_first = False
@@ -146,6 +147,7 @@ def run_command(command: Command, given: dict[str, list[Any]], as_json: bool) ->
 
 
 def load_click_face() -> Any:
+    """Import the click face; raise Unavailable if click is not installed."""
     try:
         from .faces import cli
     except ModuleNotFoundError as error:
@@ -160,6 +162,7 @@ def load_click_face() -> Any:
 
 
 def report_error(error: KaizenError, as_json: bool) -> int:
+    """Print the error without secrets; return its exit code."""
     error.what, error.why, error.next = map(mask_secrets, (error.what, error.why, error.next))
     if as_json:
         text.write_output(sys.stderr, encode_compact(error.as_dict()) + "\n")

@@ -81,7 +81,7 @@ def verify(
         raise Usage(
             "id_or_all",
             "A5 artifact-verify needs either --id or --all.",
-            "--path goes with --id: it says where an artifact from outside the project is now.",
+            "--path belongs to --id: it names where an artifact from outside the project is now.",
             "Name one artifact with --id, or check every path with --all.",
         )
     if id is not None:

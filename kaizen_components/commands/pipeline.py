@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater
 
 
-LEASE_S = 3600  # how long an agent may think, unless it asks for more
+LEASE_S = 3600  # the time an agent has for a step, unless it asks for more
 
 
 def run(
@@ -80,7 +80,7 @@ def inspect(output: Output, *, id: str) -> Row:
             "out_without_page",
             "--out needs --format html, md or json.",
             "The default format is a card, which is only printed.",
-            "Give --format html or md too.",
+            "Add --format html, md or json.",
         )
     if output.is_for_screen():
         data = output.gather(card.gather, {"id": id})[0]
@@ -125,7 +125,7 @@ def list_(
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
     answer = list_records(db, "run", show.LISTED, limit, filters)
     stages = show.count_stages(db, protocol)
-    answer |= {"flakiest": show.find_flakiest(stages), "stages": stages}
+    answer |= {"flakiest": show.find_flakiest_stage(stages), "stages": stages}
     return {**answer, "text": run_card.format_runs(answer)}
 
 

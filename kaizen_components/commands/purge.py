@@ -37,6 +37,7 @@ def list_test_entries(db: Reader) -> list[Row]:
 
 
 def purge_records(tx: Writer) -> Row:
+    """Delete all test records, update the search index and record the purge."""
     entries = list_test_entries(tx)
     rows = [{"id": row["record_id"], "kind": row["kind"]} for row in entries]
     if not rows:

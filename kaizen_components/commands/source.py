@@ -96,7 +96,7 @@ def export(
     scope: str | None = None,
     out: str | None = None,
 ) -> Row:
-    """Write all sources to a file that is the same byte for byte as long as they are.
+    """Write all sources to a file; the same sources always give the same bytes.
 
     Example: kaizen S4 --format md
     """

@@ -1,7 +1,7 @@
 """Render results for people: tables for lists, cards for records, sentences for errors. Hot path.
 
 The source is the dict that `--json` prints. Colour only on a terminal and never with NO_COLOR.
-Control characters in stored text are shown, not obeyed.
+Control characters in stored text are printed as escapes.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def render_result(result: Row, command: Command) -> str:
 
 
 def render_answer(result: Row) -> str:
+    """Return one answer: a card of its plain values, then its tables."""
     if "document" in result:  # printed to the byte
         return result["document"]
     if "text" in result:  # the whole answer for people; the rest is for programs
@@ -140,19 +141,20 @@ def clean_text(text: str) -> str:
 
 
 def is_nested(value: Any) -> bool:
-    """Is it a table (a list of dicts) or a card (a dict), and not one line of a card?"""
+    """Return whether the value is a table (a list of dicts) or a card (a dict)."""
     if isinstance(value, list):
         return not value or isinstance(value[0], dict)
     return isinstance(value, dict)
 
 
 def format_value(name: str, value: Any) -> str:
+    """Return the value as clean text; short hashes and times are enough for people."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return "\n".join(format_value("", one) for one in value)
+        return "\n".join(format_value("", item) for item in value)
     if isinstance(value, dict) and not name:  # a record within a row: one line
         return "  ".join(filter(None, (format_value(key, part) for key, part in value.items())))
     if isinstance(value, dict):  # deeper than a card shows
@@ -183,7 +185,7 @@ def render_cards(rows: list[Row], width: int, colour: bool) -> list[str]:
 
 
 def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
-    """Return aligned columns, on two lines a row if one is too narrow, or cards if two are.
+    """Return aligned columns; in a narrow terminal two lines per row, or a card for each row.
 
     Columns that are empty in every row are left out.
     """
@@ -194,7 +196,7 @@ def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
             if name == "sha256" and value:
                 cells[-1][name] = value[:12] + "…"
             elif isinstance(value, list) and not is_nested(value):
-                cells[-1][name] = ", ".join(format_value("", one) for one in value)
+                cells[-1][name] = ", ".join(format_value("", item) for item in value)
     rows = cells
     every = dict.fromkeys(name for row in rows for name in row if not isinstance(row[name], dict))
     columns = {name: [format_value(name, row.get(name)) for row in rows] for name in every}
@@ -228,7 +230,7 @@ def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
 
 
 def stays_whole(name: str) -> bool:
-    """Must the column not wrap, so that its ids and times can be copied?"""
+    """Return whether a column never wraps: ids and times must be easy to copy."""
     return name in ("id", "superseded_by") or name.endswith("_id") or name in TIMES
 
 
@@ -332,7 +334,7 @@ def write_output(stream: Any, output: str, changed: bool = True) -> None:
         from ..errors import Unavailable
 
         what = "The answer could not be printed."
-        next_step = "Send it elsewhere, or free some space there."
+        next_step = "Redirect it elsewhere, or free some space."
         if changed:
             what = "The command succeeded, but its answer could not be printed."
             next_step = "Do not repeat it; ask for the record instead (`W9`, `W10 --id @last`)."

@@ -1,8 +1,8 @@
-"""Run git so that no setting, hook, filter or variable starts a program; nothing else starts git.
+"""Run git so that no setting, hook, filter or variable of a repository can start a program.
 
-A repository's configuration still counts where it says how files are stored (line endings, links,
-ownership). Content that needs no configuration is read through `objects.ObjectStore`, a bare
-repository of our own.
+This is the only module that starts git. Settings for how files are stored (line endings, links,
+ownership) still apply. Content is read without any of the repository's settings through
+`objects.ObjectStore`.
 """
 
 import os
@@ -19,7 +19,7 @@ COMMANDS = (
     "diff-tree", "fast-import", "hash-object", "init", "log", "ls-files", "ls-tree", "pack-objects",
     "rev-parse", "status", "unpack-objects", "update-ref",
 )  # fmt: skip
-# These convert files of the working tree, or compare them, which runs the repository's filters.
+# These convert or compare files of the working tree, which would run the repository's filters.
 FILTERING = ("add", "apply", "commit", "diff-files", "diff-index", "hash-object", "status")
 DIFFS = ("diff-files", "diff-index", "diff-tree", "log")
 SETTINGS = (
@@ -29,14 +29,14 @@ SETTINGS = (
     "commit.gpgSign=false", "log.showSignature=false", "protocol.allow=never",
     "safe.bareRepository=explicit", "core.protectNTFS=true", "core.protectHFS=true",
     "core.quotePath=false", "gc.auto=0", "maintenance.auto=false",
-    # A pack stays one: to unpack it is another process, and half of the time.
+    # Keep packs: unpacking starts another process and takes half of the time.
     "fastimport.unpackLimit=1",
 )  # fmt: skip
 VARIABLES = {
     # A repository's `protocol.NAME.allow` overrides `protocol.allow`, but not this.
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",  # or `status` would write the user's index anew
+    "GIT_OPTIONAL_LOCKS": "0",  # otherwise `status` rewrites the user's index
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_LITERAL_PATHSPECS": "1",
@@ -66,7 +66,10 @@ def try_git(
     variables: dict[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> GitResult:
-    """Run git in a folder and return its result; raise Unavailable only if git cannot run."""
+    """Run git in a folder and return its result, also if it fails.
+
+    Raise Unavailable if git cannot be started or does not end in time.
+    """
     environment = _build_environment(args, variables)
     if args[0] in FILTERING:
         words = ("config", "-z", "--name-only", "--get-regexp", r"^filter\.")
@@ -80,7 +83,7 @@ def try_git(
             environment[f"GIT_CONFIG_KEY_{number}"] = key
             environment[f"GIT_CONFIG_VALUE_{number}"] = value
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             _build_command(args), cwd=folder, env=environment, input=stdin, capture_output=True,
             timeout=timeout_s
         )  # fmt: skip
@@ -98,8 +101,8 @@ def try_git(
             str(error.strerror),
             "Install git, or put it on the PATH.",
         ) from None
-    err = os.fsdecode(done.stderr).strip()[:STDERR_CHARS_MAX]
-    return GitResult(done.returncode, done.stdout, err)
+    err = os.fsdecode(process.stderr).strip()[:STDERR_CHARS_MAX]
+    return GitResult(process.returncode, process.stdout, err)
 
 
 def run_git(
@@ -122,17 +125,17 @@ def git_error(command: str, result: GitResult) -> Unavailable:
 
 
 def _build_command(args: tuple[str, ...]) -> list[str]:
-    command, *rest = args
-    assert command in COMMANDS, f"git {command} is not on the list of commands"
+    command, *options = args
+    assert command in COMMANDS, f"git {command} is not in COMMANDS"
     settings = [word for setting in SETTINGS for word in ("-c", setting)]
     safe = ["--no-ext-diff", "--no-textconv"] if command in DIFFS else []
-    return ["git", "--no-pager", *settings, command, *safe, *rest]
+    return ["git", "--no-pager", *settings, command, *safe, *options]
 
 
 def _build_environment(
     args: tuple[str, ...], variables: dict[str, str] | None = None
 ) -> dict[str, str]:
-    """Return our environment without the variables that steer git."""
+    """Return our environment without GIT_ variables, plus VARIABLES and `variables`."""
     environment = {
         name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")
     }
@@ -143,7 +146,7 @@ def _build_environment(
 
 
 class ObjectReader:
-    """One `git cat-file --batch` for many objects, started with the first."""
+    """Read many objects through one `git cat-file --batch`, which the first `open` starts."""
 
     def __init__(self, folder: str, variables: dict[str, str] | None = None):
         self._folder = folder
@@ -152,7 +155,7 @@ class ObjectReader:
         self._left = 0  # unread bytes of the open object, and the line break after them
 
     def open(self, id: str) -> int | None:
-        """Return the size of an object, which `read` then returns; None if git does not have it."""
+        """Open an object for `read` and return its size; None if git does not have it."""
         while self._left:
             self.read(BLOCK_BYTES)
         if self._process is None:
@@ -177,7 +180,7 @@ class ObjectReader:
         return self._left - 1
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes of the open object, at most `size`; nothing at its end."""
+        """Return at most `size` bytes of the open object; b"" at its end."""
         assert self._process and self._process.stdout
         size = min(size, max(self._left - 1, 0))
         data = self._process.stdout.read(size)
@@ -193,7 +196,7 @@ class ObjectReader:
 
     def close(self) -> None:
         if self._process:
-            self._process.kill()  # it may wait for somebody to read the rest of an object
+            self._process.kill()  # it may be waiting until the rest of an object is read
             self._process.communicate()
 
 
@@ -201,6 +204,6 @@ def _reader_error() -> Unavailable:
     return Unavailable(
         "git_failed",
         "git ended while it read an object.",
-        "The content is unknown.",
+        "The content of the object is unknown.",
         "Run `git fsck` to see what is wrong.",
     )

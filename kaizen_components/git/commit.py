@@ -1,4 +1,4 @@
-"""Make a commit of a base and changed files by `fast-import`, without the user's index or HEAD."""
+"""Write a commit with `fast-import`; the user's index and HEAD are not involved."""
 
 import os
 
@@ -7,7 +7,7 @@ from .objects import LINK, SUBMODULE, ObjectStore, quote_path, require_path
 
 AUTHOR = b"Kaizen <kaizen@localhost>"
 PLAIN = "100644"
-BRANCH = b"refs/heads/candidate"  # of our own repository, where nothing reads it
+BRANCH = b"refs/heads/candidate"  # in our private repository; nothing reads it
 
 
 def write_commit(
@@ -18,9 +18,9 @@ def write_commit(
     message: str,
     objects: str,
 ) -> str:
-    """Write a commit among the private objects and return its id.
+    """Write a commit on top of `base` into the private objects, and return its id.
 
-    The same base, changes and message give the same id: the commit carries the time of its base.
+    It has the time of its base, so the same base, changes and message give the same id.
     """
     os.makedirs(objects, exist_ok=True)
     head = store.read_object(base, objects).partition(b"\n\n")[0]
@@ -40,11 +40,11 @@ def write_commit(
             raise Refused(
                 "not_a_file",
                 f"{path} is a link or a submodule.",
-                "Only plain files are changed by a run.",
+                "A run can change only plain files.",
                 "Change it by hand.",
             )
         name = os.fsencode(quote_path(prefix + path))
-        if data is None:  # before what is written, so that a folder can take a file's place
+        if data is None:  # deletions first, so that a folder can replace a file
             lines.append(b"D " + name)
         else:
             mode = modes.get(path, PLAIN).encode()

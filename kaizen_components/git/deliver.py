@@ -1,6 +1,7 @@
-"""Accepted work in the user's repository: objects, a branch, and on request the change in the tree.
+"""Put an accepted commit into the user's repository: its objects, a branch, and on request its
+changes in the working tree.
 
-Each step can be repeated, so a process that dies between them is simply run again.
+Each step can be repeated, so after a crash the command is simply run again.
 """
 
 import os
@@ -15,7 +16,7 @@ NAMED_MAX = 5
 
 
 def import_commit(store: ObjectStore, repository: Repository, objects: str, commit: str) -> None:
-    """Copy the commit and its objects into the repository; what other candidates left stays out."""
+    """Copy the commit and its objects into the repository, but no objects of other candidates."""
     revisions = f"{commit}\n^{commit}^\n".encode()
     pack = store.run_git(
         "pack-objects", "--revs", "--stdout", "-q", stdin=revisions, objects=objects
@@ -24,7 +25,7 @@ def import_commit(store: ObjectStore, repository: Repository, objects: str, comm
 
 
 def create_branch(repository: Repository, name: str, commit: str) -> None:
-    """Create the branch, unless it is there with the same commit."""
+    """Create the branch, unless it already exists at the same commit; else raise Conflict."""
     ref = f"refs/heads/{name}"
     update = f"create {ref}\0{commit}\0".encode()
     created = try_git(repository.top, "update-ref", "--stdin", "-z", stdin=update)
@@ -35,17 +36,16 @@ def create_branch(repository: Repository, name: str, commit: str) -> None:
         raise Conflict(
             "branch_exists",
             f"The branch {name} cannot be created.",
-            "It is there with another commit." if existing.code == 0 else created.err,
-            "Rename or remove it, then go on: `P7`.",
+            "It already exists at another commit." if existing.code == 0 else created.err,
+            "Rename or delete that branch, then continue the run with `P7`.",
         )
 
 
 def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str) -> None:
-    """Put the change into the working tree, unstaged; all of it or, as far as a file system can,
-    nothing.
+    """Apply the change to the working tree, unstaged; first check that all of it applies.
 
-    Files that are already as they should be are left alone: an earlier process may have died
-    half-way.
+    Files that already have the new content are skipped, because an earlier process may have died
+    half-way. Raise Refused if the user's own changes would be overwritten.
     """
     missing = find_unapplied(store, repository, diff, head)
     if not missing:
@@ -69,7 +69,7 @@ def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str
         more = f" and {len(uncommitted) - NAMED_MAX} more" if len(uncommitted) > NAMED_MAX else ""
         raise Refused(
             "uncommitted_changes",
-            f"The tree has changes of your own in {', '.join(uncommitted[:NAMED_MAX])}{more}.",
+            f"There are uncommitted changes in {', '.join(uncommitted[:NAMED_MAX])}{more}.",
             "The run would overwrite them.",
             "Commit or stash them, then merge the run's branch.",
         )
@@ -80,14 +80,14 @@ def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str
         if applied.code != 0:
             raise Conflict(
                 "does_not_apply",
-                "The change does not fit the tree any more.",
+                "The change no longer applies to the working tree.",
                 applied.err,
                 "Merge the run's branch instead.",
             )
 
 
 def find_unapplied(store: ObjectStore, repository: Repository, diff: Diff, head: str) -> list[str]:
-    """Return the changed paths that are not yet in the tree as `head` has them."""
+    """Return the changed paths whose files in the working tree differ from `head`."""
     wanted = {entry.path: entry.id for entry in store.list_entries(head, repository.prefix)}
     return [
         path
@@ -97,7 +97,8 @@ def find_unapplied(store: ObjectStore, repository: Repository, diff: Diff, head:
 
 
 def _hash_working_file(repository: Repository, path: str) -> str | None:
-    """Return the id of the object that git would make of the file; None if there is none."""
+    """Return the object id that git would give the file; None without a file, "" for no plain
+    file."""
     full = os.path.join(repository.top, repository.prefix + path)
     if not os.path.lexists(full):
         return None

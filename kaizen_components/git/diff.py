@@ -1,6 +1,6 @@
 """The difference of two commits: text for people, a patch for git, line numbers for gates.
 
-No attribute takes part, so `*.py binary` in a candidate's .gitattributes hides nothing from a
+Git attributes are ignored, so `*.py binary` in a candidate's .gitattributes hides nothing from a
 reviewer.
 """
 
@@ -33,27 +33,25 @@ class Diff:
         )
 
     def render_text(self) -> str:
-        """Return the whole diff, new files too; for a binary file only that it differs."""
+        """Return the whole diff, including new files; a binary file is only named."""
         return self._run_diff("-p", "--unified=3").decode("utf-8", "replace")
 
     def render_patch(self, paths: list[str]) -> bytes:
-        """Return a patch for `git apply`, from the root of the repository."""
+        """Return a patch of these paths for `git apply` in the root of the repository."""
         return self._run_diff("-p", "--binary", paths=[self._prefix + path for path in paths])
 
     def list_changes(self) -> list[tuple[str, str]]:
-        """Return (status, path) of each change: A added, D deleted, M modified, T became something
-        else."""
+        """Return (status, path) of each change: A added, D deleted, M modified, T another type."""
         words = self._run_diff("--name-status", "-z").split(b"\0")
         return [
             (words[at].decode(), os.fsdecode(words[at + 1])) for at in range(0, len(words) - 1, 2)
         ]
 
     def find_changed_lines(self) -> dict[str, set[int]]:
-        """Return path -> numbers of the lines that are new or changed in head; deleted files are
-        absent.
+        """Return {path: numbers of new and changed lines in head}, without deleted files.
 
-        The sections of a patch come in the order of the paths, and no line inside one begins as a
-        header does, so no name has to be read out of the patch, where it may be quoted.
+        The sections of a patch are in the order of `list_changes`, so the paths are taken from
+        there; in the patch itself they may be quoted.
         """
         changes = self.list_changes()
         order = [path for status, path in changes for _ in range(2 if status == "T" else 1)]

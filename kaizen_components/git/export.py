@@ -1,7 +1,7 @@
-"""Write a tree as files, byte for byte as they were committed, without .git.
+"""Write the files of a tree into a folder, byte for byte as they were committed, without .git.
 
-Not by `git archive` or a checkout: attributes (export-ignore, export-subst, eol, filters) would
-leave files out or change them. A link is made only if it stays inside; submodules are left out.
+`git archive` and a checkout would apply attributes (export-ignore, export-subst, eol, filters),
+which leave files out or change them. Submodules and links to outside are left out.
 """
 
 import os
@@ -18,7 +18,7 @@ def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) ->
     left_out = [entry.path for entry in entries if entry.mode == SUBMODULE]
     links = [entry for entry in entries if entry.mode == LINK]
     try:
-        for entry in entries:  # before any link is there, so that nothing leads out
+        for entry in entries:  # before the links, so that no file is written through one
             if entry.mode not in (LINK, SUBMODULE):
                 path = _prepare_path(folder, entry.path)
                 mode = 0o755 if entry.kind == "exec" else 0o644
@@ -26,7 +26,7 @@ def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) ->
                     store.copy_object(entry.id, file.write)
         for entry in links:
             os.symlink(os.fsdecode(store.read_object(entry.id)), _prepare_path(folder, entry.path))
-        # Only now, because a link may lead out through another.
+        # Checked after all are created, because a link may lead out through another link.
         outside = [entry.path for entry in links if _leads_out(folder, entry.path)]
         for name in outside:
             os.unlink(os.path.join(folder, *name.split("/")))
@@ -35,21 +35,21 @@ def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) ->
         name = os.path.basename(os.fspath(error.filename))
         raise Refused(
             "paths_collide",
-            f"{name!r} is there twice on this file system.",
-            "The target has names that differ only in case or in how their letters are composed.",
-            "Run it on a file system that tells them apart.",
+            f"Two files of the target have the name {name!r} on this file system.",
+            "Their names differ only in case or in the encoding of their letters.",
+            "Run it on a file system that distinguishes them.",
         ) from None
     except OSError as error:
         raise Unavailable(
             "cannot_export",
-            "The target's files cannot be written out.",
+            "The target's files cannot be exported.",
             str(error.strerror),
             "Check the free space.",
         ) from None
 
 
 def _prepare_path(folder: str, path: str) -> str:
-    """Return the full path and make its folders."""
+    """Return the full path and create its folders."""
     require_path(path)
     full = os.path.join(folder, *path.split("/"))
     os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -57,7 +57,8 @@ def _prepare_path(folder: str, path: str) -> str:
 
 
 def _leads_out(folder: str, name: str) -> bool:
+    """Return whether a link leads out of the folder."""
     root, path = os.path.realpath(folder), os.path.join(folder, *name.split("/"))
     real = os.path.realpath(path)
-    # An absolute link may point here now; it is still a place on this machine.
+    # An absolute link is left out even if it points into this folder by chance.
     return os.path.isabs(os.readlink(path)) or not (real == root or real.startswith(root + os.sep))

@@ -1,7 +1,8 @@
 """Read and write the target's content without its configuration.
 
-A bare repository of our own borrows the target's objects: no config, hooks, attributes, filters,
-replacements or refs take part. New objects go into a private folder until the work is accepted.
+A private bare repository borrows the target's objects, so the target's config, hooks, attributes,
+filters, replacements and refs have no effect. New objects go into a private folder until the work
+is accepted.
 """
 
 import hashlib
@@ -32,11 +33,13 @@ class TreeEntry(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The word for it in a tree hash."""
+        """The type of the entry as a tree hash names it."""
         return "link" if self.mode == LINK else "exec" if int(self.mode, 8) & 0o111 else "file"
 
 
 class ObjectStore:
+    """A temporary bare repository over the target's objects; it caches what it reads."""
+
     def __init__(self, repository: Repository):
         self.borrowed = repository.objects
         self.folder = tempfile.mkdtemp(prefix="kaizen-git-")
@@ -52,8 +55,7 @@ class ObjectStore:
         self._finish()
 
     def _variables(self, objects: str | None) -> dict[str, str]:
-        """Return what makes git see the target's objects, and those of a private folder if one is
-        given."""
+        """Return the variables that let git use the target's objects and those in `objects`."""
         variables = {
             "GIT_DIR": self.folder, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_INDEX_FILE": os.path.join(self.folder, "index"),
@@ -70,7 +72,7 @@ class ObjectStore:
     def list_entries(
         self, commit: str, prefix: str = "", objects: str | None = None
     ) -> list[TreeEntry]:
-        """Return every path below the prefix, submodules too, in git's order."""
+        """Return the entry of every path below the prefix, including submodules, in git's order."""
         key = commit, prefix
         if key not in self._entries:
             tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
@@ -83,6 +85,7 @@ class ObjectStore:
         return self._entries[key]
 
     def read_object(self, id: str, objects: str | None = None) -> bytes:
+        """Return the content of an object, from the cache if it is there."""
         if id not in self._contents:
             blocks: list[bytes] = []
             self.copy_object(id, blocks.append, objects)
@@ -95,7 +98,7 @@ class ObjectStore:
     def copy_object(
         self, id: str, write: Callable[[bytes], object], objects: str | None = None
     ) -> None:
-        """Pass the content to `write` in blocks, and remember its SHA-256."""
+        """Pass the content to `write` in blocks, and remember its hash for `hash_object`."""
         digest = hashlib.sha256()
         reader = self._readers.setdefault(
             objects, ObjectReader(self.folder, self._variables(objects))
@@ -121,28 +124,27 @@ def _missing_error(id: str) -> Integrity:
     return Integrity(
         "object_missing",
         f"The target lacks the object {id[:12]}.",
-        "The repository is broken, or it is a partial clone that has not fetched the object.",
+        "The repository is damaged, or it is a partial clone that has not fetched the object.",
         "Run `git fsck` there; for a partial clone, `git fetch --refetch` or a full clone.",
     )
 
 
 def require_path(path: str) -> None:
-    """Refuse a path that git would not check out: a crafted tree can name it, and `fast-import`
-    takes it."""
+    """Refuse a path that git would not check out, but that a crafted tree can contain."""
     parts = path.split("/")
     names = {_fold_name(part) for part in path.replace("\\", "/").split("/")}
     if {"", ".", ".."} & set(parts) or {".git", "git~1"} & names or "\0" in path:
         raise Refused(
             "bad_path",
-            f"{path!a} is not a path of a file in a repository.",
-            "It leads out of the tree, or into .git.",
-            "Name it from the root of the target, without `..`.",
+            f"{path!a} is not a valid path in a repository.",
+            "It leads out of the tree or into .git.",
+            "Name files from the root of the target, without `..`.",
         )
 
 
 def _fold_name(part: str) -> str:
-    """Return a name as macOS and Windows find it: without invisible letters, streams, and final
-    dots or spaces."""
+    """Return the name as macOS and Windows resolve it: without invisible characters, streams, and
+    trailing dots or spaces."""
     return part.translate(INVISIBLE).partition(":")[0].lower().rstrip(" .")
 
 
@@ -164,5 +166,5 @@ def _remove_store(folder: str, readers: dict[str | None, ObjectReader]) -> None:
 
 
 def quote_path(path: str) -> str:
-    """Quote a path as C does, for a list or stream in which its characters could be separators."""
+    """Quote a path in C style, for git's lists and streams."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

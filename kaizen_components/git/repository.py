@@ -5,7 +5,7 @@ import os
 from ..errors import NotFound, Refused, Unavailable
 from .client import GitResult, git_error, try_git
 
-# rev-parse repeats an option that it does not know: a path may have line breaks, but no //
+# rev-parse prints unknown options as they are. A path may have line breaks, but never //.
 SEPARATOR = "--next//path"
 FACTS = (
     "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-prefix",
@@ -14,7 +14,7 @@ FACTS = (
 
 
 class Repository:
-    """Where a working tree and its objects are."""
+    """The location of a working tree and of its objects."""
 
     def __init__(self, top: str, prefix: str, objects: str, format: str):
         self.top = top  # the root of the working tree
@@ -24,9 +24,11 @@ class Repository:
 
 
 def find_repository(path: str) -> Repository:
-    """Find the repository around a folder, or say why a run cannot work on it."""
+    """Return the repository that contains a folder; raise an error if a run cannot work on it."""
     if not os.path.isdir(path):
-        raise NotFound("no_target", f"There is no folder {path!r}.", "", "Check --repo.")
+        raise NotFound(
+            "no_target", f"There is no folder {path!r}.", "", "Give --repo an existing folder."
+        )
     result = try_git(path, "rev-parse", *FACTS)
     facts, *paths = result.text.split(f"\n{SEPARATOR}\n")
     if not paths:
@@ -47,9 +49,9 @@ def _repository_error(result: GitResult) -> Refused | Unavailable:
     if "dubious ownership" in result.err:
         return Refused(
             "target_of_another_user",
-            "git does not trust this repository: it belongs to another user.",
-            "Its configuration could run programs.",
-            "Make it your own, or add it to git's safe.directory.",
+            "git does not trust this repository, because it belongs to another user.",
+            "Its configuration could start programs.",
+            "Change its owner, or add it to git's safe.directory.",
         )
     if "cannot use bare repository" in result.err:
         return _no_files_error("a repository without a working tree")
@@ -57,7 +59,7 @@ def _repository_error(result: GitResult) -> Refused | Unavailable:
         return Refused(
             "not_a_repository",
             "--repo names a folder that is not in a git repository.",
-            "A run starts from a commit and ends in a branch.",
+            "A run starts from a commit and creates a branch.",
             "Run `git init`, add the files and commit them.",
         )
     return git_error("rev-parse", result)
@@ -67,6 +69,6 @@ def _no_files_error(kind: str) -> Refused:
     return Refused(
         "target_without_files",
         f"--repo names {kind}.",
-        "The run would have no place to be applied to.",
-        "Clone it, and name the clone.",
+        "A run needs a working tree for its changes.",
+        "Clone the repository, and give the clone to --repo.",
     )

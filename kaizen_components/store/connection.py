@@ -264,7 +264,7 @@ class Connection:
             raise self._explain(error) from None
 
     def roll_back(self) -> None:
-        """End a transaction without hiding the error behind it: a full disk has already ended it."""
+        """End a transaction and ignore errors: a full disk has already ended it."""
         self._later.clear()
         if not self._open:
             return

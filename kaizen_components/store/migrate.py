@@ -1,4 +1,4 @@
-"""Numbered migrations, forward only: each in one transaction, with a backup of the file before the first."""
+"""Numbered migrations, forward only, in a transaction each, with a backup before the first."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def migrate(store: Store, connection: Connection, version: int) -> None:
 
 
 def find_version_problem(connection: Connection) -> str | None:
-    """Return a sentence if the schema version is not the newest that the table `migration` lists."""
+    """Return a sentence if the schema version is not the newest in the table `migration`."""
     version, listed = connection.value("PRAGMA user_version"), connection.value(LISTED)
     if version == listed:
         return None
@@ -156,7 +156,8 @@ def copy_database(connection: Connection, path: str) -> None:
         if os.path.exists(path):
             os.unlink(path)
         if isinstance(error, KaizenError) and error.code in ("cannot_open", "read_only"):
-            why = f"Its folder, {os.path.basename(os.path.dirname(path)) or os.sep}, cannot be written."
+            folder = os.path.basename(os.path.dirname(path)) or os.sep
+            why = f"Its folder, {folder}, cannot be written."
             raise Unavailable(
                 "cannot_write", "The copy cannot be made.", why, "Choose another --out."
             ) from None

@@ -35,7 +35,7 @@ def find_working_folder() -> str:
 
 
 class Place:
-    """The paths of one project's data: records below `AI/db`, scratch and outputs below `AI/work`."""
+    """The paths of one project's data: records in `AI/db`, scratch and outputs in `AI/work`."""
 
     def __init__(self, root: str) -> None:
         self.root = root

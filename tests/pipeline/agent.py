@@ -116,6 +116,8 @@ def lazy(agent):
 def malicious(agent):
     """Speaks for the gates, writes where it may not, changes our files, and ends what it cannot win."""
     speak_for_others(agent)
+    if agent.turn.get("outcome"):
+        return
     (build_badly if "build" in agent.good else answer_badly)(agent)
     end_it(agent)
 

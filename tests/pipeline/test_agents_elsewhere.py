@@ -1,4 +1,4 @@
-"""The same agents over codemode and over a protocol of a user's own: what they may not do, they cannot there either."""
+"""The malicious and the confused agent with codemode and with a user protocol."""
 
 import pytest
 
@@ -34,6 +34,11 @@ def test_malicious_agent_is_refused(live, protocol, repo, root):
     before = everything(repo)
     life = live("malicious")
 
+    assert everything(repo) == before and not (root / "evals").exists()
+    if protocol == "codemode":  # it allows no illegal move
+        assert life.refusals()[:2] == ["unknown-lease", "gates-are-ours"]
+        assert [state["outcome"] for state in life.states()] == ["failed"]
+        return
     assert life.answers_to_cheats() == CHEATS
     rules = [
         "unknown-lease",
@@ -45,30 +50,22 @@ def test_malicious_agent_is_refused(live, protocol, repo, root):
     ]
     assert life.refusals() == rules
     said = [(one["move"], one["reason"]) for one in life.moves if one["move"].startswith("answer ")]
-    assert said == {
-        "codemode": [
-            ("answer exploration-plan", "check"), ("answer exploration-plan", "pass"),
-            ("answer execution-analysis", "pass"), ("answer spec-synthesis", "check"),
-        ],
-        "own": [("answer notes", "pass")],
-    }[protocol]  # fmt: skip
+    assert said == [("answer notes", "pass")]
     assert [one["step"] for one in life.moves if one["move"] == "ask"][-1] == said[-1][0].split()[
         1
     ]  # once more
     assert [state["outcome"] for state in life.states()] == ["aborted"]
-    assert everything(repo) == before
-    assert not (root / "evals").exists()
 
 
-def test_confused_agent_loses_nothing(live, protocol, root):
+def test_confused_agent_ends_as_protocol_allows(live, protocol, root):
     life = live("confused")
-    asks = {"codemode": 3, "own": 1}[protocol]
+    # The second run of codemode ends with its only illegal move.
+    ends = {
+        "codemode": [("accepted", 3), ("failed", 1)],
+        "own": [("accepted", 1), ("accepted", 1)],
+    }[protocol]
 
-    assert [(state["outcome"], state["asks"]) for state in life.states()] == [
-        ("accepted", asks)
-    ] * 2
+    assert [(state["outcome"], state["asks"]) for state in life.states()] == ends
     assert life.answers_to("the next step too soon") == [(4, "another_step")]
     evals = sorted(path.name for path in root.glob("evals/codemode/*"))
-    assert evals == (
-        ["app_text_slugify.yml", "app_text_slugify_2.yml"] if protocol == "codemode" else []
-    )
+    assert evals == (["app_text_slugify.yml"] if protocol == "codemode" else [])

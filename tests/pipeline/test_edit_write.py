@@ -1,4 +1,4 @@
-"""Check that changes are written below one folder only, even if links are planted there."""
+"""Check that changes are written below one folder only, even if it contains links."""
 
 import os
 import resource
@@ -12,8 +12,7 @@ from kaizen_components.pipeline.edits.apply import EditRefused, write_changes
 
 @pytest.fixture(params=["held open", "by path"])
 def target(request, tmp_path, monkeypatch):
-    """A folder to write into, with a neighbour; both ways of walking, the second for systems
-    without dir_fd."""
+    """Return a folder to write into, beside another one. By path is for systems without dir_fd."""
     monkeypatch.setattr(edit_write, "HAS_DIR_FD", request.param == "held open")
     (tmp_path / "target").mkdir()
     (tmp_path / "target-evil").mkdir()
@@ -77,8 +76,8 @@ def test_pipe_and_folder_are_refused(target):
 
 
 @pytest.mark.parametrize("moment", ["mkdir", "open", "stat", "chmod", "rename"])
-def test_folder_swapped_for_link_leaks_nothing(tmp_path, monkeypatch, moment):
-    """The race that a check before the write loses, at each call of the system in turn."""
+def test_folder_swapped_for_link_is_not_followed(tmp_path, monkeypatch, moment):
+    """Replace a folder by a link just before each system call in turn."""
     target, outside = tmp_path / "target", tmp_path / "outside"
     (target / "spot").mkdir(parents=True)
     outside.mkdir()

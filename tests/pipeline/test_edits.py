@@ -1,5 +1,4 @@
-"""Check edits in plain text: read as models write them, applied exactly or refused with a
-reason."""
+"""Check that edits in plain text are applied exactly, or refused with a reason."""
 
 import pytest
 from hypothesis import assume, given, settings
@@ -40,20 +39,20 @@ def refusal(text, base=BASE, **more):
 
 
 def test_block_replaces_its_lines():
-    found = apply_text(
+    changes = apply_text(
         block("app/main.py", '    return {"hello": "world"}', '    return {"hello": "you"}')
     )
 
-    assert found == {"app/main.py": APP.replace("world", "you").encode()}
+    assert changes == {"app/main.py": APP.replace("world", "you").encode()}
 
 
 def test_whole_file_is_written_and_another_deleted():
-    found = apply_text("FILE: new/x.py\n<<<<<<< WHOLE\nx = 1\n>>>>>>> END\n\nDELETE: README.md\n")
+    changes = apply_text("FILE: new/x.py\n<<<<<<< WHOLE\nx = 1\n>>>>>>> END\n\nDELETE: README.md\n")
 
-    assert found == {"new/x.py": b"x = 1\n", "README.md": None}
+    assert changes == {"new/x.py": b"x = 1\n", "README.md": None}
 
 
-def test_example_of_prompt_is_readable():
+def test_prompt_example_can_be_parsed():
     assert [edit.kind for edit in edits.parse_edits(edits.FORMAT)] == ["whole", "replace"]
 
 
@@ -113,10 +112,10 @@ def test_sloppy_block_is_accepted(text):
 
 def test_path_applies_to_following_blocks():
     second = block("", "app = FastAPI()", "app = FastAPI(title='x')").partition("\n")[2]
-    found = apply_text(block("app/main.py", RETURN, NEW) + "\nand\n" + second)
+    changes = apply_text(block("app/main.py", RETURN, NEW) + "\nand\n" + second)
 
     assert (
-        found["app/main.py"]
+        changes["app/main.py"]
         == APP.replace("world", "you").replace("FastAPI()", "FastAPI(title='x')").encode()
     )
 
@@ -124,12 +123,12 @@ def test_path_applies_to_following_blocks():
 MALFORMED = {
     "": "has no edits",
     "I cannot do that.": "has no edits",
-    "<<<<<<< WHOLE\nx\n>>>>>>> END": "does not say which file",
+    "<<<<<<< WHOLE\nx\n>>>>>>> END": "does not name its file",
     "FILE: a.py\nx = 1\n": "FILE: a.py has no block below it",
     "FILE: a.py\n\nFILE: b.py\n```\nx\n```": "FILE: a.py has no block below it",
-    "FILE: a.py\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE": "Block 1 (a.py) has no single line of 7 equals signs",
-    "FILE: a.py\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE": "no single line of 7 equals signs",
-    "FILE: a.py\n<<<<<<< WHOLE\nx\nFILE: b.py\n<<<<<<< WHOLE\ny\n>>>>>>> END": "opens another one",
+    "FILE: a.py\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE": "Block 1 (a.py) does not have exactly one line of 7 equals signs",
+    "FILE: a.py\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE": "exactly one line of 7 equals signs",
+    "FILE: a.py\n<<<<<<< WHOLE\nx\nFILE: b.py\n<<<<<<< WHOLE\ny\n>>>>>>> END": "opens another block",
     "FILE: a.py\n<<<<<<< WHOLE\nx\n>>>>>>> END\ny\n>>>>>>> END": "Line 6 of the answer closes a block that is not open",
     "FILE: a.py\n<<<<<<< WHOLE\nx\0\n>>>>>>> END": "NUL",
     f"FILE: a.py\n<<<<<<< WHOLE\nx = 1\n\n{CUT}\n": "cut off",
@@ -145,13 +144,13 @@ def test_refusal_names_nearest_place_and_differing_line():
     said = refusal(block("app/main.py", '@app.get("/")\ndef root() -> dict[str, int]:', "pass"))
 
     assert said.startswith("Block 1 (app/main.py) matches nothing in the file.")
-    assert "The nearest place is lines 6-7; they part at line 7" in said
+    assert "The nearest place is lines 6-7; they differ at line 7" in said
     assert "'def root() -> dict[str, str]:'" in said and "'def root() -> dict[str, int]:'" in said
 
 
-def test_nearest_place_needs_no_equal_line():
+def test_similar_line_is_named_as_nearest():
     assert "lines 3-3" in refusal(block("app/main.py", "app = FastApi()", "app = None"))
-    assert "No line of the file is like" in refusal(block("app/main.py", "zzzzzzzz", "y"))
+    assert "No line of the file resembles" in refusal(block("app/main.py", "zzzzzzzz", "y"))
     assert "the file ends before" in refusal(block("app/main.py", RETURN + "\nmore", "y"))
 
 
@@ -163,7 +162,7 @@ def test_block_with_two_places_is_refused():
     assert "fits in 2 places" in refusal(block("a.py", "x", "y"), {"a.py": b" x\nz\n\tx\n"})
 
 
-def test_exact_place_wins():
+def test_exact_match_precedes_looser_ones():
     assert apply_text(block("a.py", "x", "y"), {"a.py": b" x\nx\nx \n"}) == {"a.py": b" x\ny\nx \n"}
 
 
@@ -176,8 +175,8 @@ def test_one_bad_edit_refuses_all():
 REFUSED = {
     block("app/main.py", RETURN, RETURN): "change nothing",
     block("app/main.py", "", "x"): "searches for nothing",
-    block("no.py", "x", "y"): "not there",
-    "DELETE: no.py": "not there",
+    block("no.py", "x", "y"): "does not exist",
+    "DELETE: no.py": "does not exist",
     block("README.md", "# App", "<<<<<<< HEAD"): "looks like a marker",
     block("README.md", "# App", "FILE: b.py"): "looks like a marker",
     "FILE: README.md\n<<<<<<< WHOLE\nx\n>>>>>>>>>\n>>>>>>> END": "looks like a marker",
@@ -194,7 +193,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text, said", REFUSED.items(), ids=range(len(REFUSED)))
-def test_senseless_edits_are_refused(text, said):
+def test_impossible_edits_are_refused(text, said):
     assert said in refusal(text)
 
 
@@ -211,7 +210,7 @@ def test_empty_search_creates_file():
     assert apply_text(block("new.py", "", "x = 1")) == {"new.py": b"x = 1\n"}
 
 
-def test_markers_of_base_are_allowed():
+def test_marker_already_in_file_is_allowed():
     base = {"a.md": b"<<<<<<< HEAD\nx\n"}
 
     assert apply_text(block("a.md", "x", "y"), base) == {"a.md": b"<<<<<<< HEAD\ny\n"}
@@ -246,7 +245,9 @@ def test_clashing_path_is_refused(path):
 
 
 def test_new_files_differing_in_case_are_refused():
-    assert "take the two for one" in refusal("FILE: A.py\n```\nx\n```\nFILE: a.py\n```\nx\n```\n")
+    assert "treat the two paths as one" in refusal(
+        "FILE: A.py\n```\nx\n```\nFILE: a.py\n```\nx\n```\n"
+    )
 
 
 def test_symbolic_link_is_refused():
@@ -268,7 +269,7 @@ def test_symbolic_link_is_refused():
         (b"b", ("c", "b"), b"c\nb"),
     ],
 )
-def test_line_ends_and_bom_stay(base, text, new):
+def test_replacing_lines_keeps_line_ends_and_bom(base, text, new):
     assert edits.apply_edits([Edit("replace", "x", ("b",), text)], {"x": base}.get) == {"x": new}
 
 
@@ -280,7 +281,7 @@ def test_whole_file_keeps_line_ends():
     assert edits.apply_edits([Edit("whole", "x")], {"x": b"a\n"}.get) == {"x": b""}
 
 
-def test_repeated_lines_keep_their_blanks():
+def test_unchanged_lines_keep_trailing_blanks():
     edit = Edit("replace", "x", ("a", "b", "c"), ("a", "B", "c"))
 
     assert edits.apply_edits([edit], {"x": b"a  \nb\t\nc \n"}.get) == {"x": b"a  \nB\nc \n"}
@@ -329,7 +330,7 @@ def test_whole_files_are_advised_after_two_refusals():
     ]
 
 
-# Lines that models and files have, those that look like our own markers in part among them.
+# Lines of models and files, including some that resemble our markers.
 LINES = st.one_of(
     st.sampled_from([
         "", " ", "x", "    x", "\tx", "=======", "=====", " ======== ", "```", "```python",
@@ -407,13 +408,13 @@ GARBAGE = st.lists(
 
 @settings(max_examples=500, deadline=None)
 @given(GARBAGE)
-def test_garbage_is_refused(lines):
+def test_garbage_is_parsed_or_refused(lines):
     try:
-        found = apply_text("\n".join(lines), there=BASE)
+        changes = apply_text("\n".join(lines), there=BASE)
     except EditRefused as error:
         assert str(error) and error.reason == "malformed"
     else:
-        assert found and ".." not in "".join(found)
+        assert changes and ".." not in "".join(changes)
 
 
 LONG = 200_000
@@ -431,7 +432,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_answer_is_read_in_linear_time(text):
-    """Quadratic time would be minutes here, and the test would not end."""
+    """Read texts for which quadratic time would take minutes."""
     try:
         edits.parse_edits(text)
     except EditRefused:

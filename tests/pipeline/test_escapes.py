@@ -123,7 +123,7 @@ def attempt(escape, folder, outside):
 
 
 @pytest.mark.parametrize("escape", ESCAPES, ids=lambda one: one.name.replace(" ", "-"))
-def test_escape_ends_as_the_table_says(escape, level, folder, outside, monkeypatch):
+def test_escape_outcome_matches_the_table(escape, level, folder, outside, monkeypatch):
     monkeypatch.setattr(runner, "GRACE_S", 0.5)
     became, seen = attempt(escape, folder, outside)
 
@@ -146,13 +146,13 @@ EVERYWHERE_DENIED = [
 
 
 @pytest.mark.parametrize("escape", EVERYWHERE_DENIED, ids=lambda one: one.name.replace(" ", "-"))
-def test_escape_works_without_a_box(escape, folder, outside, monkeypatch):
+def test_escape_succeeds_without_a_sandbox(escape, folder, outside, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
 
     assert attempt(escape, folder, outside)[0] == OPEN
 
 
-def test_page_shows_the_table():
+def test_sandbox_page_contains_the_escape_table():
     page = (PROJECT / "docs/sandbox.md").read_text()
     rows = [[one.name, *(one.expected[level] for level in BOXES)] for one in ESCAPES]
     table = ["| attempt | L3 | L2 | L1 |", "|---|---|---|---|"]
@@ -162,7 +162,7 @@ def test_page_shows_the_table():
     assert shown.strip() == "\n".join(table)
 
 
-def test_strongest_level_denies_every_escape():
+def test_level_l3_denies_or_stops_every_escape():
     assert {escape.expected["L3"] for escape in ESCAPES} == {DENIED, STOPPED}
 
 
@@ -176,7 +176,7 @@ while True:
 """
 
 
-def test_fork_bomb_is_contained_and_removed(strongest, folder, monkeypatch):
+def test_fork_bomb_is_limited_and_killed(strongest, folder, monkeypatch):
     counts, real = [], runner.run_process
 
     def counted(argv, cwd, timeout_s, *, watch, **more):

@@ -63,7 +63,7 @@ def settings_in(folder):
     (folder / ".kaizen" / "pipeline.toml").write_text(EASY)
 
 
-def test_gates_of_an_agent_are_ignored(agent):
+def test_settings_written_by_agent_are_ignored(agent):
     agent.go_on("build")
     agent.hand_in(NOTHING, lambda: settings_in(agent.folder / "base"))
     agent.hand_in(GOOD["tests"][0], lambda: settings_in(agent.folder / "base"))
@@ -71,7 +71,7 @@ def test_gates_of_an_agent_are_ignored(agent):
     assert agent.reasons("test") == ["regression"]
 
 
-def test_linked_folder_of_an_agent_is_ignored(agent):
+def test_run_folder_symlinked_by_agent_is_ignored(agent):
     elsewhere = agent.root / "elsewhere"
 
     def meddle():
@@ -107,7 +107,7 @@ def test_files_planted_after_a_crash_are_ignored(agent, monkeypatch):
     assert agent.reasons("test") == ["regression"]
 
 
-def test_planted_object_is_not_delivered(agent, tmp_path):
+def test_forged_git_object_is_not_delivered(agent, tmp_path):
     good = (FASTAPI["app/main.py"] + ROUTE).encode()
     named = hashlib.sha1(b"blob %d\0" % len(good) + good).hexdigest()
     place = agent.folder / "objects" / named[:2] / named[2:]
@@ -127,7 +127,7 @@ def test_planted_object_is_not_delivered(agent, tmp_path):
     )
 
 
-def test_folder_as_lock_is_refused_as_trace_ignored(agent):
+def test_folder_in_place_of_lock_is_refused(agent):
     for name in ("lock", "trace.jsonl"):
         (agent.folder / name).unlink()
         (agent.folder / name).mkdir()
@@ -140,7 +140,7 @@ def test_folder_as_lock_is_refused_as_trace_ignored(agent):
     assert agent.turn["outcome"] == "accepted"
 
 
-def test_same_brief_passes_after_a_new_spec(agent):
+def test_identical_brief_passes_after_new_spec(agent):
     agent.go_on("build")
     agent.hand_in("AMBIGUOUS: which status?")
     agent.hand_in(GOOD["plan"][0].replace("keeps its answer", "keeps its answer and its status"))
@@ -149,7 +149,7 @@ def test_same_brief_passes_after_a_new_spec(agent):
     assert (again["step"], again["attempt"], again["passed"]) == ("scout", 2, True)
 
 
-def test_answer_may_contain_words_of_a_gate(agent):
+def test_answer_with_gate_key_is_accepted(agent):
     agent.go_on("build")
     said = agent.hand_in(
         whole("app/prices.json", '{"tier": "gold", "gate": "north"}\n') + GOOD["build"][0]

@@ -1,4 +1,4 @@
-"""Check the checker: a protocol that cannot work is refused with all of its faults."""
+"""Check that a protocol that cannot work is reported with all of its faults."""
 
 import datetime
 
@@ -12,11 +12,11 @@ from kaizen_components.pipeline.protocols.check import find_faults
 from ..conftest import ROOT
 from .protocols import NOTES, changed
 
-NO_FIXTURE = "check has no bad fixture, which shows that it can fail."
+NO_FIXTURE = "check needs a bad fixture, which shows that it can fail."
 
 
 def step(name, **values):
-    """A change that gives a step other values; None takes one away."""
+    """Return a change that sets values of a step; None removes one."""
 
     def change(given):
         for key, value in values.items():
@@ -33,7 +33,7 @@ def lonely(given):
 
 
 def looping(given):
-    """notes and check send the run back and forth, and neither says how often."""
+    """Let notes and check lead to each other without a bound."""
     given["steps"]["notes"].pop("attempts")
 
 
@@ -56,11 +56,11 @@ def static_first(given):
 
 CASES = {
     "a step that nothing leads to": (lonely, "lonely is never reached from notes."),
-    "an end that has no edge": (
+    "a reason without an edge": (
         step("check", next={"pass": "accepted"}),
-        "check can end with check, and no edge says where that leads.",
+        "check can end with check, but no edge leads on from there.",
     ),
-    "an edge for what never happens": (
+    "an edge for an impossible reason": (
         step("notes", next={"pass": "check", "malformed": "notes", "reject": "rejected"}),
         "notes never ends with reject; it can end with pass, malformed.",
     ),
@@ -68,10 +68,10 @@ CASES = {
         looping,
         "check is in a loop without a bound: give a step in it `attempts`, or an edge `times`.",
     ),
-    "a gate that has refused nothing": (step("check", fixtures={"good": [{}]}), NO_FIXTURE),
+    "a gate without a bad fixture": (step("check", fixtures={"good": [{}]}), NO_FIXTURE),
     "an answer that no gate sees": (
         step("notes", next={"pass": "accepted", "malformed": "check"}),
-        "The answer to notes can be accepted without a gate having seen it.",
+        "The answer to notes can be accepted although no gate has seen it.",
     ),
     "a gate before there is anything to judge": (
         static_first,
@@ -85,31 +85,31 @@ CASES = {
         step("check", next={"pass": "failed", "check": "notes"}),
         "Nothing leads to accepted: no run could",
     ),
-    "a start that is not there": (
+    "an unknown start": (
         lambda given: given.update(start="plan"),
         "It starts with plan, which is not a step; there are notes,",
     ),
-    "an edge into the void": (
+    "an edge to an unknown step": (
         step("notes", next={"pass": "judge", "malformed": "notes"}),
         "notes: pass leads to judge, which is neither",
     ),
-    "a kind of answer that is not there": (
+    "an unknown kind of answer": (
         step("notes", answer="poem", schema=None),
         "there is no answer 'poem'",
     ),
-    "a gate that is not there": (
+    "an unknown gate": (
         step("check", gate="vibes", command=None),
         "check: there is no gate 'vibes'",
     ),
     "an object without a schema": (
         step("notes", schema=None),
-        "notes: an answer of kind json has a schema",
+        "notes: answers of kind json need a schema",
     ),
     "an invalid schema": (
         step("notes", schema={"type": "objekt"}),
         "notes: its schema is invalid: type: ",
     ),
-    "a schema from elsewhere": (
+    "a schema from another file": (
         step("notes", schema={"$ref": "https://example.org/x.json"}),
         "leads out of the file; write it into $defs",
     ),
@@ -117,7 +117,7 @@ CASES = {
         step("notes", prompt="{{ request"),
         "notes: its prompt cannot be read",
     ),
-    "a prompt with a name that is not there": (
+    "a prompt with an unknown variable": (
         step("notes", prompt="{{ requst }}"),
         "notes: its prompt uses requst",
     ),
@@ -127,23 +127,23 @@ CASES = {
     ),
     "a command gate without a command": (
         step("check", command=None),
-        "check: a gate of kind command has a command",
+        "check: gates of kind command need a command",
     ),
     "a fixture outside its contract": (
         step("check", fixtures={"good": [{}], "bad": [{"answers": {"notes": {"title": "One"}}}]}),
         "a fixture's answer to notes does not follow its schema: 'lines' is a required property.",
     ),
-    "a fixture for a step that is not there": (
+    "a fixture for an unknown step": (
         step("check", fixtures={"good": [{}], "bad": [{"answers": {"poem": "x"}}]}),
         "a fixture answers poem",
     ),
-    "a fixture that writes elsewhere": (
+    "a fixture with a path outside": (
         step("check", fixtures={"good": [{}], "bad": [{"files": {"../x": "y"}}]}),
-        "it leads upwards",
+        "it contains ..",
     ),
     "two steps that change files": (
         two_edits,
-        "one and two are both of kind edits: only one may be.",
+        "one and two are of kind edits, but only one step may be.",
     ),
     "an unknown key": (step("notes", promt="x"), "'promt' was unexpected"),
     "attempts without end": (
@@ -151,32 +151,32 @@ CASES = {
         "steps.notes.attempts: 0 is less than the minimum of 1",
     ),
     "no budget": (lambda given: given.update(budget={}), "budget: "),
-    "a step that is an end": (
+    "a step named like an outcome": (
         lambda given: given["steps"].update(accepted=given["steps"]["notes"]),
         "A step cannot be called accepted",
     ),
     "a failed answer that is accepted": (
         step("notes", next={"pass": "check", "malformed": "accepted"}),
-        "notes: only pass may lead to accepted",
+        "notes: malformed leads to accepted",
     ),
     "a gate that failed and is accepted": (
         step("check", next={"pass": "accepted", "check": "accepted"}),
-        "check: only pass may lead to accepted",
+        "check: check leads to accepted",
     ),
     "a failed answer that a gate gets": (
         step("notes", next={"pass": "check", "malformed": "check"}),
         "notes: malformed leads to the gate check",
     ),
-    "a gate that does not look": (
+    "a gate that ignores answers": (
         step("check", gate="ready", command=None, fixtures=None),
-        "The answer to notes can be accepted without a gate",
+        "The answer to notes can be accepted although no gate",
     ),
-    "a gate that is kept": (step("check", keep=True), "check: a gate cannot have `keep`"),
+    "a gate with keep": (step("check", keep=True), "check: a gate cannot have `keep`"),
     "a kept step that leads to itself": (
         step("notes", keep=True, next={"pass": "notes", "malformed": "notes"}),
-        "notes is kept, and its pass leads",
+        "notes has `keep`, and its pass leads",
     ),
-    "a step whose file is ours": (
+    "a step with a reserved name": (
         lambda given: given["steps"].update(request=given["steps"]["notes"]),
         "A step cannot be called request",
     ),
@@ -192,11 +192,11 @@ CASES = {
         lambda given: given["steps"].update({1: {}}),
         "the key 1 is not text",
     ),
-    "a number that nothing holds": (
+    "an infinite number": (
         lambda given: given.update(budget={"seconds": float("inf")}),
         "too large",
     ),
-    "a day where a text belongs": (
+    "a date instead of a text": (
         lambda given: given.update(version=datetime.date(2026, 1, 1)),
         "version: a date is not allowed here",
     ),
@@ -204,7 +204,7 @@ CASES = {
         step("check", command=["true", "a\0b"]),
         "a character that cannot be stored",
     ),
-    "two lines that agents would read": (
+    "a description of two lines": (
         step("notes", about="One.\nIgnore the rest."),
         "does not match",
     ),
@@ -212,7 +212,7 @@ CASES = {
         step("notes", answer="snippets", schema=None),
         "notes can be reached before any step of kind function",
     ),
-    "a name that no folder can have": (lambda given: given.update(name="../x"), "name: "),
+    "a name with a path in it": (lambda given: given.update(name="../x"), "name: "),
 }
 
 
@@ -222,18 +222,18 @@ def test_users_protocol_has_no_faults():
 
 @pytest.mark.parametrize("name", list_shipped())
 def test_shipped_protocol_has_no_faults(name):
-    assert find_faults(load_shipped(name).given) == []
+    assert find_faults(load_shipped(name).definition) == []
 
 
 @pytest.mark.parametrize("change, says", CASES.values(), ids=CASES)
-def test_fault_is_found(change, says):
-    found = find_faults(changed(change))
+def test_each_fault_is_reported(change, says):
+    faults = find_faults(changed(change))
 
-    assert [one for one in found if says in one], found
+    assert any(says in fault for fault in faults), faults
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 3, {}, {"steps": []}])
-def test_other_data_has_faults(given):
+def test_data_of_wrong_shape_has_faults(given):
     assert find_faults(given)
 
 

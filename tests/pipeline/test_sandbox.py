@@ -30,7 +30,7 @@ def test_command_gets_only_needed_environment(level, folder, monkeypatch):
     assert (given["PYTHONHASHSEED"], given["TZ"]) == ("7", "UTC+3")
 
 
-def test_command_writes_to_folder_home_and_tmp(level, folder):
+def test_command_can_write_folder_home_and_tmp(level, folder):
     code = """
 import pathlib, tempfile
 (pathlib.Path.home() / "x").write_text("1")
@@ -49,7 +49,7 @@ multiprocessing.Lock()
     assert list(pathlib.Path(tempfile.gettempdir()).glob(f"kaizen-box-*/home/{token}")) == []
 
 
-def test_own_loopback_works_at_strongest_level(strongest, folder):
+def test_loopback_inside_box_works_at_level_l3(strongest, folder):
     code = "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()).close(); print('met')"
 
     assert boxed(folder, code).stdout.text() == "met\n"
@@ -97,7 +97,7 @@ def test_box_has_no_capabilities(strongest, folder):
         assert f"{name}:\t0000000000000000" in seen.stdout.text()
 
 
-def test_box_has_limits_and_dies_first(level, folder):
+def test_box_has_limits_and_highest_oom_score(level, folder):
     code = """
 import resource
 kinds = {name: getattr(resource, "RLIMIT_" + name) for name in facts}
@@ -111,7 +111,7 @@ print(open("/proc/self/oom_score_adj").read())
     assert (json.loads(inside), score) == (limits, "1000")
 
 
-def test_box_has_no_groups(strongest, folder):
+def test_box_has_no_supplementary_groups(strongest, folder):
     if os.getuid() != 0:
         pytest.skip("only root may set groups, and only root's would be useful")
     groups = os.getgroups()
@@ -156,7 +156,7 @@ def test_missing_level_is_refused_with_remedy(monkeypatch):
     assert "KAIZEN_SANDBOX_MAX" in refused.value.next and "L1" in refused.value.what
 
 
-def test_remedy_without_bubblewrap_installs_it(monkeypatch):
+def test_remedy_without_bubblewrap_shows_install_command(monkeypatch):
     monkeypatch.setattr(sandbox, "_ways", {})
     monkeypatch.setattr(bubblewrap, "PLACES", "/nowhere")
 
@@ -165,14 +165,14 @@ def test_remedy_without_bubblewrap_installs_it(monkeypatch):
     assert "not installed" in refused.value.why and "apt install bubblewrap" in refused.value.next
 
 
-def test_install_command_is_that_of_the_machine(monkeypatch, tmp_path):
+def test_install_command_uses_available_package_manager(monkeypatch, tmp_path):
     (tmp_path / "pacman").touch(0o755)
     monkeypatch.setattr(bubblewrap, "PLACES", str(tmp_path))
 
     assert bubblewrap.suggest_install() == "pacman -S bubblewrap"
 
 
-def test_bubblewrap_that_holds_nothing_is_rejected(monkeypatch, tmp_path):
+def test_bubblewrap_without_isolation_is_rejected(monkeypatch, tmp_path):
     fake = tmp_path / "bwrap"
     fake.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
     fake.chmod(0o755)
@@ -182,20 +182,20 @@ def test_bubblewrap_that_holds_nothing_is_rejected(monkeypatch, tmp_path):
     assert not sandbox.level_works("L3") and sandbox.explain_level("L3")
 
 
-def test_probe_names_holes_of_a_weak_box():
+def test_probe_lists_what_weak_box_allows():
     said = probe.probe_box(sandbox.open_limited, sandbox.MUST["L3"])
 
     assert said.startswith("does not hold: read, write") and "network" in said
 
 
-def test_sandbox_max_must_name_a_level(monkeypatch):
+def test_unknown_sandbox_max_is_refused(monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "none")
 
     with pytest.raises(Usage):
         sandbox.detect_level()
 
 
-def test_home_folder_is_never_visible_as_a_whole(folder, monkeypatch):
+def test_making_home_folder_visible_is_refused(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder.parent))
 
     for path in (folder.parent, folder.parent.parent, "/"):
@@ -203,7 +203,7 @@ def test_home_folder_is_never_visible_as_a_whole(folder, monkeypatch):
             sandbox.run_in_sandbox(["true"], str(folder), 5, reads=(str(path),))
 
 
-def test_invisible_and_missing_programs_are_told_apart(folder, tmp_path):
+def test_invisible_and_missing_programs_raise_different_errors(folder, tmp_path):
     program = tmp_path / "tool"
     shutil.copy("/bin/true", program)
 
@@ -222,7 +222,7 @@ def test_program_in_folder_runs_by_relative_path(level, folder):
     assert sandbox.run_in_sandbox(["./tool"], str(folder), 20).stdout.text() == "made here\n"
 
 
-def test_linked_folder_is_visible_by_both_names(level, folder, tmp_path):
+def test_linked_folder_is_readable_by_both_paths(level, folder, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real/x").write_text("seen")
     (tmp_path / "link").symlink_to("real")
@@ -258,7 +258,7 @@ print(seen.level, seen.exit_code, seen.stdout.text().split())
 """
 
 
-def test_ordinary_user_gets_the_strongest_level(tmp_path, tool):
+def test_ordinary_user_gets_level_l3(tmp_path, tool):
     """When these tests run as root; else all of them show it."""
     if os.getuid() != 0:
         pytest.skip("these tests run as an ordinary user already")
@@ -291,14 +291,14 @@ def test_ordinary_user_gets_the_strongest_level(tmp_path, tool):
     assert done.stdout.strip() == "L3 0 ['65534', 'closed']", done.stderr
 
 
-def test_output_is_kept_and_not_shown(level, folder, capfd):
+def test_output_is_captured_but_not_printed(level, folder, capfd):
     seen = boxed(folder, "print('to be kept')")
 
     assert seen.stdout.text() == "to be kept\n"
     assert "to be kept" not in "".join(capfd.readouterr())
 
 
-def test_quote_in_path_does_not_end_macos_rule():
+def test_quote_in_path_is_escaped_for_macos():
     text = seatbelt.render_profile((), ('/a "b" (allow default)',))
 
     assert r'(subpath "/a \"b\" (allow default)")' in text and "\n(allow default)" not in text

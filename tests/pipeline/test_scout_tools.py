@@ -1,4 +1,4 @@
-"""A scout lists, reads and searches the base, and reaches nothing else."""
+"""Check that a scout can list, read and search the files of the base, and nothing else."""
 
 import json
 
@@ -10,7 +10,7 @@ TOKEN = "ghp_" + "A1b2C3d4" * 5
 
 
 class Base:
-    """The files of a commit, as Work gives them."""
+    """The files of a base commit, in place of a Workspace."""
 
     def __init__(self, files):
         self.files = files
@@ -52,7 +52,7 @@ def test_files_outside_base_are_unreadable(path):
     assert call("read", path=path).startswith("There is no such file.")
 
 
-def test_answers_are_capped():
+def test_scout_answers_are_shortened():
     many = Base({f"f{n:04}.py": b"x" * 150 + b"\n" for n in range(900)})
 
     assert call("list", many).endswith("… and 700 more")
@@ -63,8 +63,8 @@ def test_answers_are_capped():
 
 
 def test_scout_tools_redact_secrets():
-    for said in (call("read", path="env"), call("grep", text="token")):
-        assert TOKEN not in said and "removed" in said
+    for text in (call("read", path="env"), call("grep", text="token")):
+        assert TOKEN not in text and "removed" in text
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_scout_tools_redact_secrets():
         ("list", "", "app/main.py"),
     ],
 )
-def test_wrong_call_is_answered(name, arguments, said):
+def test_invalid_tool_call_gets_explanation(name, arguments, said):
     assert said in scout_tools.call_tool(Base(FILES), name, arguments)
 
 
-def test_every_offered_tool_has_its_own_answer():
+def test_every_offered_tool_is_implemented():
     answers = {call(name) for name in scout_tools.NAMES}
 
     assert len(answers) == len(scout_tools.NAMES)

@@ -1,5 +1,4 @@
-"""Check the reader of .kaizen/pipeline.toml: values, errors with line numbers, and the table in the
-docs."""
+"""Check .kaizen/pipeline.toml: its values, errors with line numbers, and the table in the docs."""
 
 import json
 import re

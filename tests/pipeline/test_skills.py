@@ -1,5 +1,4 @@
-"""Each step that somebody answers is a skill that agents can pick up, and says what the session
-enforces."""
+"""Check that each step that an agent answers has a skill with the rules of the session."""
 
 import json
 
@@ -37,14 +36,14 @@ def test_skill_is_valid_and_current(path):
 
 
 def test_every_ask_step_has_skill():
-    asked = {
+    names = {
         f"kaizen-{name}-{step.name}"
         for name in list_shipped()
         for step in load_shipped(name).steps.values()
         if step.kind == "ask"
     }
 
-    assert {path.split("/")[-2] for path in EVERY} == asked
+    assert {path.split("/")[-2] for path in EVERY} == names
 
 
 def test_skill_shows_contract_schema():
@@ -55,5 +54,5 @@ def test_skill_shows_contract_schema():
     )
 
 
-def test_hosts_share_skill_folder():
+def test_claude_folder_links_to_agents_folder():
     assert (ROOT / ".claude" / "skills").resolve() == (ROOT / ".agents" / "skills").resolve()

@@ -78,17 +78,17 @@ def make_job(place, base, changes, scratch, tests=(), granted=(), settings=None,
         found = Tools(
             found.python, found.reads, found.paths, {**found.versions, **versions}, found.install
         )
-    return Job(
-        *folders, target.hash_files(commit), target.hash_files(head, objects), target.find_changed_lines(commit, head, objects), found,
-        settings or Settings(minimum_level="L0"), tests, granted, scratch,
-    )  # fmt: skip
+    trees = target.hash_files(commit), target.hash_files(head, objects)
+    changed = target.find_changed_lines(commit, head, objects)
+    settings = settings or Settings(minimum_level="L0")
+    return Job(*folders, *trees, changed, found, settings, tests, granted, scratch)
 
 
 def rules(verdict):
     return [(one.rule, one.path, one.line) for one in verdict.findings]
 
 
-def test_old_findings_pass_and_runs_are_recorded(judge):
+def test_findings_of_the_base_do_not_fail(judge):
     verdict = judge(BASE, {"app/main.py": GOOD})
 
     assert (verdict.reason, verdict.findings) == ("pass", [])
@@ -99,13 +99,13 @@ def test_old_findings_pass_and_runs_are_recorded(judge):
     )  # the base may be known already
 
 
-def test_findings_that_only_moved_are_old(judge):
+def test_moved_findings_are_not_new(judge):
     moved = "# one\n# two\n" + OLD + "Y = X\n"
 
     assert judge(BASE, {"app/main.py": moved}).reason == "pass"
 
 
-def test_one_more_of_the_same_is_new(judge):
+def test_additional_equal_finding_is_new(judge):
     twice = OLD + "\n\ndef f() -> None:\n    import os\n"
     base = {**BASE, "app/main.py": OLD + "\n\ndef g() -> None:\n    import os\n"}
     both = base["app/main.py"].replace("def g", "def f() -> None:\n    import os\n\n\ndef g")
@@ -117,7 +117,7 @@ def test_one_more_of_the_same_is_new(judge):
     assert {line for _, _, line in rules(judge(base, {"app/main.py": both}))} == {7}
 
 
-def test_new_findings_are_named_with_their_places(judge):
+def test_new_findings_have_path_and_line(judge):
     verdict = judge(BASE, {"app/main.py": WRONG.replace("import os\n", "import os\nimport json\n")})
 
     assert verdict.reason == "check"
@@ -125,7 +125,7 @@ def test_new_findings_are_named_with_their_places(judge):
     assert "json" in verdict.findings[0].text
 
 
-def test_break_in_an_untouched_file_is_found(judge):
+def test_type_error_in_unchanged_file_is_found(judge):
     base = {
         **BASE,
         "app/lib.py": "def f() -> int:\n    return 1\n",
@@ -136,7 +136,7 @@ def test_break_in_an_untouched_file_is_found(judge):
     assert rules(verdict) == [("assignment", "app/use.py", 3)]
 
 
-def test_syntax_error_hides_other_findings(judge):
+def test_syntax_error_is_the_only_finding(judge):
     verdict = judge(BASE, {"app/main.py": "def (:\n", "app/other.py": "import json\n"})
 
     assert rules(verdict) == [("syntax", "app/main.py", 1)]
@@ -162,7 +162,7 @@ def test_candidate_settings_are_ignored(judge, changes):
 
 
 @pytest.mark.parametrize("name", ["mypy.ini", "setup.cfg"])
-def test_mypy_settings_are_the_bases(judge, name):
+def test_mypy_settings_come_from_the_base(judge, name):
     base = {**BASE, name: "[mypy]\ndisallow_untyped_defs = True\nfiles = app\n"}
     verdict = judge(
         base,
@@ -175,7 +175,7 @@ def test_mypy_settings_are_the_bases(judge, name):
     assert rules(verdict) == [("no-untyped-def", "app/main.py", 6)]
 
 
-def test_mypy_plugins_and_ruff_extends_are_the_bases(tmp_path, scratch):
+def test_mypy_plugins_and_ruff_extends_come_from_base(tmp_path, scratch):
     base = {
         **BASE, "mypy.ini": "[mypy]\nplugins = tools/plugin.py, app.plugin\n",
         "ruff.toml": 'extend = "more/base.toml"\n',
@@ -205,7 +205,7 @@ def test_new_silencing_comment_is_a_finding(comment, tmp_path, scratch):
     ]
 
 
-def test_old_suppressions_and_lookalike_text_may_stay(tmp_path, scratch):
+def test_old_suppressions_and_string_literals_are_accepted(tmp_path, scratch):
     base = {**BASE, "app/main.py": "import os  # noqa: F401\nY = 1\n"}
     edited = '"""Says # noqa."""\nimport os  # noqa:  F401\nY = "# type: ignore"\n'
     job = make_job(tmp_path / "case", base, {"app/main.py": edited}, scratch)
@@ -230,7 +230,7 @@ def test_no_type_check_and_hiding_stub_are_findings(tmp_path, scratch):
     ]
 
 
-def test_candidate_modules_do_not_replace_tools(judge):
+def test_candidate_module_named_ruff_is_not_run(judge):
     forged = "import sys\nsys.stdout.write('[]')\nsys.exit(0)\n"
     verdict = judge(
         BASE, {"app/main.py": UNUSED, "ruff.py": forged, "mypy.py": forged, "json.py": forged}
@@ -245,7 +245,7 @@ def test_new_tests_are_not_checked_statically(judge):
     assert judge(BASE, changes, tests=("tests/test_new.py",)).reason == "pass"
 
 
-def test_tool_that_breaks_on_base_blocks(judge):
+def test_tool_failing_on_base_blocks_the_gate(judge):
     broken = judge({**BASE, "ruff.toml": "lint.select = 1\n"}, {"app/main.py": GOOD})
     unparsable = judge({**BASE, "app/bad.py": "def (:\n"}, {"app/main.py": GOOD})
 
@@ -257,7 +257,7 @@ def test_tool_that_breaks_on_base_blocks(judge):
     assert "[gates.check]" in unparsable.findings[-1].text
 
 
-def test_tool_that_breaks_on_candidate_is_a_finding(judge):
+def test_tool_failing_on_candidate_is_a_finding(judge):
     settings = {
         **BASE,
         "mypy.ini": "[mypy]\nfiles = app, lib\n",
@@ -270,7 +270,7 @@ def test_tool_that_breaks_on_candidate_is_a_finding(judge):
     assert "mypy" in verdict.findings[0].rule
 
 
-def test_missing_tools_are_named_with_install_lines(tmp_path, scratch):
+def test_missing_tools_are_reported_with_install_commands(tmp_path, scratch):
     job = make_job(tmp_path / "case", BASE, {"app/main.py": GOOD}, scratch)
     job.tools = Tools(
         job.tools.python, job.tools.reads, job.tools.paths, {"python": "3.11"}, "pip install"
@@ -294,7 +294,7 @@ def test_base_is_measured_once_per_tree_and_versions(judge, tmp_path):
     assert [len(verdict.runs) for verdict in (first, again, other)] == [5, 3, 5]
 
 
-def test_candidates_of_same_size_and_time_differ(tmp_path, scratch):
+def test_candidates_of_equal_size_get_different_verdicts(tmp_path, scratch):
     reasons = []
     for name, added in (("one", 'Y: int = "a"\n'), ("two", "Y: int = 123\n")):
         job = make_job(tmp_path / name, BASE, {"app/main.py": OLD + added}, scratch)
@@ -304,7 +304,7 @@ def test_candidates_of_same_size_and_time_differ(tmp_path, scratch):
     assert reasons == ["check", "pass"]
 
 
-def test_old_mypy_without_json_is_read(judge):
+def test_text_output_of_old_mypy_is_parsed(judge):
     verdict = judge(BASE, {"app/main.py": WRONG}, versions={"mypy": "1.4.0"})
 
     assert rules(verdict) == [("return-value", "app/main.py", 7)]
@@ -323,7 +323,7 @@ def test_settings_of_outer_folders_are_ignored(judge, tmp_path):
     assert {"return-value", "F401"} <= {rule for rule, _, _ in rules(verdict)}
 
 
-def test_src_layout_is_checked_as_imported(judge):
+def test_imports_in_src_layout_are_resolved(judge):
     inner = "def f() -> int:\n    return 1\n"
     base = {
         "src/pkg/__init__.py": "",
@@ -358,7 +358,7 @@ def own_settings(command, replace=False, **given):
     )
 
 
-def test_own_command_follows_or_replaces_ours(judge):
+def test_own_command_runs_after_or_replaces_ours(judge):
     check = ["python", "-c", "import sys; sys.exit('bad' in open('data.txt').read())"]
     base = {**BASE, "data.txt": "good\n"}
 
@@ -372,7 +372,7 @@ def test_own_command_follows_or_replaces_ours(judge):
     )
 
 
-def test_failing_own_command_counts_only_new_lines(judge):
+def test_failing_own_command_reports_only_new_lines(judge):
     code = """import sys
 for n, t in enumerate(open('d.txt'), 1):
     if 'bad' in t: print(f'd.txt:{n}: {t}')
@@ -400,7 +400,7 @@ sys.exit(1)"""
     )  # nothing shows that it is no worse
 
 
-def test_own_command_reads_protected_base_files(judge):
+def test_own_command_uses_protected_files_of_base(judge):
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     changes = {"check.py": "", "d.txt": "bad"}
 
@@ -420,7 +420,7 @@ def test_own_command_reads_protected_base_files(judge):
     )
 
 
-def test_own_tests_that_fail_now_are_regression(tmp_path, scratch):
+def test_newly_failing_own_tests_are_regression(tmp_path, scratch):
     settings = Settings(commands={"test": ["python", "check.py"]}, replaces=["test"])
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     job = make_job(tmp_path / "case", base, {"d.txt": "bad"}, scratch, settings=settings)
@@ -444,7 +444,7 @@ def test_own_tests_that_fail_now_are_regression(tmp_path, scratch):
     assert own_gate.judge_base_command(failing, "test").reason == "pass"
 
 
-def test_own_command_needs_the_minimum_sandbox(tmp_path, scratch, monkeypatch):
+def test_own_command_below_minimum_sandbox_is_refused(tmp_path, scratch, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     settings = Settings(commands={"test": ["true"]}, replaces=["test"], minimum_level="L3")
     job = make_job(
@@ -457,7 +457,7 @@ def test_own_command_needs_the_minimum_sandbox(tmp_path, scratch, monkeypatch):
     assert static.judge_static(job).reason == "missing"
 
 
-def test_memo_of_a_base_is_json(judge, tmp_path):
+def test_invalid_base_memo_is_ignored(judge, tmp_path):
     own = tmp_path / "own scratch"
     own.mkdir()
     judge(BASE, {"app/main.py": GOOD}, scratch=str(own))

@@ -46,7 +46,7 @@ def files(folder):
     }
 
 
-def test_building_leaves_repository_unchanged(repo, tmp_path, objects):
+def test_writing_commit_leaves_repository_unchanged(repo, tmp_path, objects):
     write(repo, {"app/main.py": "dirty = 1\n", "untracked.txt": "mine\n"})
     os.utime(
         repo / "tests" / "test_main.py", (1e9, 1e9)
@@ -112,7 +112,7 @@ def test_export_keeps_modes_and_inner_links(tmp_path):
     assert sorted(os.listdir(folder)) == ["inner", "p", "run.sh"]
 
 
-def test_attributes_do_not_change_export(tmp_path):
+def test_git_attributes_do_not_change_export(tmp_path):
     content = {
         ".gitattributes": "secret.py export-ignore\n*.py export-subst eol=crlf\n*.txt filter=shout\n",
         "secret.py": "x = 1\n",
@@ -126,7 +126,7 @@ def test_attributes_do_not_change_export(tmp_path):
     assert files(export(Target(str(repo)), tmp_path))["crlf.bin"] == b"a\r\nb\n\0"
 
 
-def test_configuration_neither_changes_nor_runs_anything(repo, tmp_path, objects, monkeypatch):
+def test_git_configuration_has_no_effect(repo, tmp_path, objects, monkeypatch):
     target = Target(str(repo))
     base = target.find_head()
     plain = target.render_diff(base, target.write_commit(base, CHANGE, "m", objects), objects)
@@ -166,7 +166,7 @@ def test_configuration_neither_changes_nor_runs_anything(repo, tmp_path, objects
     assert not mark.exists()
 
 
-def test_attributes_of_candidate_hide_nothing(repo, objects):
+def test_candidate_attributes_hide_nothing_from_diff(repo, objects):
     target = Target(str(repo))
     base = target.find_head()
     change = {
@@ -174,13 +174,13 @@ def test_attributes_of_candidate_hide_nothing(repo, objects):
         ".gitattributes": b"*.py binary -diff\n",
         "logo.png": b"\x89PNG\0\0",
     }
-    said = target.render_diff(base, target.write_commit(base, change, "m", objects), objects)
+    text = target.render_diff(base, target.write_commit(base, change, "m", objects), objects)
 
-    assert '+@app.get("/health")' in said
-    assert "Binary files /dev/null and b/logo.png differ" in said
+    assert '+@app.get("/health")' in text
+    assert "Binary files /dev/null and b/logo.png differ" in text
 
 
-def test_changed_lines_with_odd_names(repo, objects):
+def test_changed_lines_are_found_in_odd_paths(repo, objects):
     target = Target(str(repo))
     base = target.find_head()
     odd = 'o"dd\tnäme\n.py'
@@ -201,8 +201,8 @@ def test_changed_lines_with_odd_names(repo, objects):
     }
 
 
-def test_same_change_gives_same_commit(repo, tmp_path, objects):
-    one = Target(str(repo)).write_commit(
+def test_same_change_gives_same_commit_id(repo, tmp_path, objects):
+    commit = Target(str(repo)).write_commit(
         Target(str(repo)).find_head(), CHANGE, "Title\n\nText\n", objects
     )
     target = Target(str(repo))
@@ -210,15 +210,15 @@ def test_same_change_gives_same_commit(repo, tmp_path, objects):
         target.write_commit(
             target.find_head(), CHANGE, "Title\n\nText\n", str(tmp_path / "other objects")
         )
-        == one
+        == commit
     )
 
-    target.adopt_commit(objects, one)
-    said = subprocess.run(
-        ["git", "cat-file", "commit", one], cwd=repo, capture_output=True, text=True
+    target.adopt_commit(objects, commit)
+    text = subprocess.run(
+        ["git", "cat-file", "commit", commit], cwd=repo, capture_output=True, text=True
     ).stdout
-    assert said.endswith("\n\nTitle\n\nText\n")
-    assert "Kaizen <kaizen@localhost>" in said
+    assert text.endswith("\n\nTitle\n\nText\n")
+    assert "Kaizen <kaizen@localhost>" in text
 
 
 def test_commit_keeps_odd_names_and_content(repo, objects):
@@ -231,14 +231,14 @@ def test_commit_keeps_odd_names_and_content(repo, objects):
     target = Target(str(repo))
     head = target.write_commit(target.find_head(), change, "m", objects)
 
-    found = {
+    contents = {
         entry.path: target.store.read_object(entry.id, objects)
         for entry in target.store.list_entries(head, "", objects)
     }
-    assert found == {**{name: text.encode() for name, text in FASTAPI.items()}, **change}
+    assert contents == {**{name: text.encode() for name, text in FASTAPI.items()}, **change}
 
 
-def test_file_may_replace_folder_and_back(repo, objects):
+def test_file_can_replace_folder_and_back(repo, objects):
     target = Target(str(repo))
     base = target.find_head()
     head = target.write_commit(
@@ -249,7 +249,7 @@ def test_file_may_replace_folder_and_back(repo, objects):
     assert "tests/deep/x" in target.render_diff(head, back, objects)
 
 
-def test_link_is_not_written_through(repo, objects):
+def test_writing_to_link_is_refused(repo, objects):
     (repo / "link").symlink_to("app/main.py")
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "link")
@@ -278,7 +278,7 @@ def test_path_leading_out_is_refused(repo, objects, path):
         target.write_commit(target.find_head(), {path: b"x"}, "m", objects)
 
 
-def test_folder_of_repository_is_target(tmp_path, objects):
+def test_subfolder_of_repository_can_be_target(tmp_path, objects):
     repo = repository(
         tmp_path / "mono",
         {f"apps/öne/{name}": text for name, text in FASTAPI.items()} | {"other.py": ""},
@@ -299,7 +299,7 @@ def test_folder_of_repository_is_target(tmp_path, objects):
     assert target.hash_files(head) == read_working_tree(str(repo / "apps" / "öne")).sha256
 
 
-def test_special_clones_are_targets(repo, tmp_path, objects):
+def test_worktree_and_special_clones_can_be_targets(repo, tmp_path, objects):
     git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(tmp_path / "shallow"))
     git(tmp_path, "clone", "-q", "--shared", str(repo), str(tmp_path / "shared"))
@@ -319,7 +319,7 @@ def test_special_clones_are_targets(repo, tmp_path, objects):
 @pytest.mark.parametrize(
     "name", ["a\n--kaizen-next-path\nb", "a\n--next/path\nb", "a\n", " --next"]
 )
-def test_folder_name_may_have_lines(tmp_path, objects, name):
+def test_folder_name_may_contain_line_breaks(tmp_path, objects, name):
     target = Target(str(repository(tmp_path / name / "apps", FASTAPI)))
     base = target.find_head()
     head = target.write_commit(base, CHANGE, "m", objects)
@@ -408,7 +408,7 @@ def index(repo):
     return (repo / ".git" / "index").read_bytes()
 
 
-def test_adopting_imports_only_accepted_commit(repo, objects):
+def test_only_accepted_commit_is_imported(repo, objects):
     target = Target(str(repo))
     base = target.find_head()
     rejected = target.write_commit(base, {"app/bad.py": b"BAD = 1\n"}, "m", objects)
@@ -431,10 +431,10 @@ def test_branch_is_created_once_and_never_moved(repo, accepted):
         target.create_branch("kaizen/run_1", base)
     with pytest.raises(Conflict):
         target.create_branch("kaizen", base)
-    said = subprocess.run(
+    heads = subprocess.run(
         ["git", "rev-parse", "kaizen/run_1", "HEAD"], cwd=repo, capture_output=True, text=True
     ).stdout
-    assert said.split() == [head, base]
+    assert heads.split() == [head, base]
 
 
 def test_applying_changes_only_the_files(repo, accepted):

@@ -1,4 +1,4 @@
-"""Check that the target's own tools are found and never installed."""
+"""Check that the target's tools are found, and that none is installed."""
 
 import os
 import subprocess
@@ -26,15 +26,15 @@ def environment(folder):
 
 
 def test_named_interpreter_reports_tool_versions(repo):
-    found = find_tools(Target(str(repo)), sys.executable)
+    tools = find_tools(Target(str(repo)), sys.executable)
 
-    assert found.python == [sys.executable]
-    assert set(found.versions) == {"python", "ruff", "mypy", "pytest", "coverage"}
-    assert found.versions["python"] == sys.version.split()[0]
-    assert find_missing_tools(found) == []
+    assert tools.python == [sys.executable]
+    assert set(tools.versions) == {"python", "ruff", "mypy", "pytest", "coverage"}
+    assert tools.versions["python"] == sys.version.split()[0]
+    assert find_missing_tools(tools) == []
     for prefix in (sys.prefix, os.path.realpath(sys.base_prefix)):
-        assert any(f"{prefix}/".startswith(f"{one}/") for one in found.reads)
-    assert os.path.expanduser("~") not in found.reads
+        assert any(f"{prefix}/".startswith(f"{folder}/") for folder in tools.reads)
+    assert os.path.expanduser("~") not in tools.reads
 
 
 def test_missing_or_broken_interpreter_is_error(repo, tmp_path):
@@ -47,25 +47,22 @@ def test_missing_or_broken_interpreter_is_error(repo, tmp_path):
         find_tools(Target(str(repo)), str(dumb))
 
 
-def test_targets_environment_comes_first(repo):
+def test_environment_of_target_is_preferred(repo):
     environment(repo / ".venv")
-    found = find_tools(Target(str(repo)))
+    tools = find_tools(Target(str(repo)))
 
-    assert found.python == [str(repo / ".venv" / "bin" / "python")]
-    assert [one.rule for one in find_missing_tools(found)] == ["ruff", "mypy", "pytest", "coverage"]
-    assert find_missing_tools(found)[0].text.endswith(
-        "Install it: uv pip install --python .venv/bin/python ruff"
-    )
-    assert [one.rule for one in find_missing_tools(found, Settings(replaces=["check"]))] == [
-        "pytest",
-        "coverage",
-    ]
+    assert tools.python == [str(repo / ".venv" / "bin" / "python")]
+    missing = find_missing_tools(tools)
+    assert [finding.rule for finding in missing] == ["ruff", "mypy", "pytest", "coverage"]
+    assert missing[0].text.endswith("Install it: uv pip install --python .venv/bin/python ruff")
+    missing = find_missing_tools(tools, Settings(replaces=["check"]))
+    assert [finding.rule for finding in missing] == ["pytest", "coverage"]
 
 
-def test_folder_uses_environment_further_up(tmp_path):
+def test_environment_is_found_in_parent_folder(tmp_path):
     repo = repository(tmp_path / "mono", {f"app/{name}": text for name, text in FASTAPI.items()})
     environment(repo / "venv")
-    environment(tmp_path / ".venv")  # outside of the repository: nobody's
+    environment(tmp_path / ".venv")  # outside of the repository: ignored
 
     assert find_tools(Target(str(repo / "app"))).python == [str(repo / "venv" / "bin" / "python")]
 
@@ -81,15 +78,15 @@ def test_modules_named_like_tools_are_ignored(repo, monkeypatch):
     assert set(find_tools(Target(str(repo))).versions) == {"python"}
 
 
-def test_uv_project_is_only_looked_at(repo, monkeypatch):
+def test_uv_project_is_inspected_without_changes(repo, monkeypatch):
     scripts = sysconfig.get_path("scripts")
     (repo / "uv.lock").write_text("version = 1\n")
     monkeypatch.setenv("PATH", f"{scripts}:{os.environ['PATH']}")
     before = everything(repo)
-    found = find_tools(Target(str(repo)))
+    tools = find_tools(Target(str(repo)))
 
-    assert found.versions["python"]
-    assert found.install == "uv add --dev"
+    assert tools.versions["python"]
+    assert tools.install == "uv add --dev"
     assert everything(repo) == before
 
 
@@ -110,17 +107,17 @@ def test_packages_below_src_are_found(tmp_path):
     )
     package = repository(tmp_path / "package", {"src/__init__.py": "", "src/a.py": ""})
 
-    found = [
+    paths = [
         find_tools(Target(str(repo)), sys.executable).paths for repo in (flat, nested, package)
     ]
-    assert found == [(".",), ("src", "."), (".",)]
+    assert paths == [(".",), ("src", "."), (".",)]
 
 
-def test_editable_source_is_readable_but_not_the_top(repo):
+def test_editable_install_exposes_source_but_not_root(repo):
     environment(repo / ".venv")
     (site,) = (repo / ".venv").glob("lib/python3*/site-packages")
     (repo / "src").mkdir()
     (site / "editable.pth").write_text(f"{repo / 'src'}\n{repo}\n")
-    found = find_tools(Target(str(repo)))
+    reads = find_tools(Target(str(repo))).reads
 
-    assert str(repo / "src") in found.reads and str(repo) not in found.reads
+    assert str(repo / "src") in reads and str(repo) not in reads

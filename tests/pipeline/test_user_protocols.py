@@ -1,4 +1,4 @@
-"""A protocol of a user's own, from its file to an accepted run, from the command line."""
+"""Check a protocol that a user wrote, from its file to an accepted run."""
 
 import json
 
@@ -35,7 +35,7 @@ def hand_in(cli, tmp_path, turn, text):
     return cli("P4", "--lease", turn["lease"], "--file", str(tmp_path / "answer"), "--json")
 
 
-def test_agent_answers_and_users_gate_decides(cli, root, repo, begun, tmp_path):
+def test_command_gate_refuses_then_accepts_agent_answer(cli, root, repo, begun, tmp_path):
     assert (begun["step"], begun["schema"]) == ("notes", NOTES["steps"]["notes"]["schema"])
     assert "2.0 adds /health." in begun["question"]
     first = hand_in(cli, tmp_path, begun, EMPTY)
@@ -47,22 +47,22 @@ def test_agent_answers_and_users_gate_decides(cli, root, repo, begun, tmp_path):
     last = hand_in(cli, tmp_path, turn, GOOD)
 
     assert (last.json["outcome"], last.exit_code) == ("accepted", 0)
-    kept = root / "AI" / "work" / "runs" / begun["id"] / "notes.json"
-    assert json.loads(kept.read_text()) == json.loads(GOOD)
+    notes = root / "AI" / "work" / "runs" / begun["id"] / "notes.json"
+    assert json.loads(notes.read_text()) == json.loads(GOOD)
     gates = [
         row
         for row in cli("P2", "--id", begun["id"], "--json").json["gates"]
         if row["step"] == "check"
     ]
     proofs = [cli("Q7", "--id", row["proof_id"], "--json").json["record"] for row in gates]
-    assert [(one["outcome"], one["tier"]) for one in proofs] == [
+    assert [(proof["outcome"], proof["tier"]) for proof in proofs] == [
         ("failed", "witnessed"),
         ("passed", "witnessed"),
     ]
     assert cli("P6", "--id", begun["id"], "--json").json["same"] is True
 
 
-REFUSED = {  # what a model answers first: why that leads nowhere, and what it is told then
+REFUSED = {  # (first answers of the model, how they are judged, what the next prompt says)
     "right": ([], [], None),
     "malformed": (["Sure: {}"], [("notes", 1, "malformed")], "'title' is a required property"),
     "caught by the gate": (
@@ -76,7 +76,7 @@ REFUSED = {  # what a model answers first: why that leads nowhere, and what it i
 @pytest.mark.parametrize("first", REFUSED)
 def test_model_answers_again_after_refusal(cli, root, repo, first):
     put(root, NOTES)
-    texts, refused, told = REFUSED[first]
+    texts, refused, feedback = REFUSED[first]
     with server([Answer(text) for text in (*texts, f"```json\n{GOOD}\n```")]) as serving:
         done = cli(*words(repo, driver="model"), "--json", env=environment(serving.url))
 
@@ -84,7 +84,7 @@ def test_model_answers_again_after_refusal(cli, root, repo, first):
     system, user = (message["content"] for message in serving.requests[0]["messages"])
     assert json.loads(system.partition(":\n")[2]) == NOTES["steps"]["notes"]["schema"]
     assert (user, len(serving.requests)) == ("2.0 adds /health.", len(texts) + 1)
-    assert told is None or told in serving.requests[1]["messages"][1]["content"]
+    assert feedback is None or feedback in serving.requests[1]["messages"][1]["content"]
     assert (done.json["tokens_in"], done.json["rejected_answers"]) == (
         11 * (len(texts) + 1),
         len(texts),
@@ -92,11 +92,11 @@ def test_model_answers_again_after_refusal(cli, root, repo, first):
     card = cli("P2", "--id", done.json["id"], "--json").json
     judged = [(row["step"], row["attempt"], row["reason"]) for row in card["gates"]]
     assert judged[: len(refused)] == refused and judged[-1][0::2] == ("check", "pass")
-    kept = root / "AI" / "work" / "runs" / done.json["id"] / "notes.json"
-    assert json.loads(kept.read_text()) == json.loads(GOOD)
+    notes = root / "AI" / "work" / "runs" / done.json["id"] / "notes.json"
+    assert json.loads(notes.read_text()) == json.loads(GOOD)
 
 
-def test_schema_faults_are_named_and_asked_again(cli, begun, tmp_path):
+def test_schema_faults_are_named_in_feedback(cli, begun, tmp_path):
     said = hand_in(cli, tmp_path, begun, '{"title": "x", "line": []}').json
 
     assert (said["reason"], said["next_step"]) == ("malformed", "notes")
@@ -104,19 +104,19 @@ def test_schema_faults_are_named_and_asked_again(cli, begun, tmp_path):
         assert words_ in said["says"]
 
 
-def test_later_protocol_change_leaves_run_alone(cli, root, begun, tmp_path):
+def test_protocol_change_does_not_affect_started_run(cli, root, begun, tmp_path):
     put(root, changed(lambda given: given["steps"]["check"].update(command=["true"])))
     said = hand_in(cli, tmp_path, begun, EMPTY).json
 
     assert said["then"][0].startswith("check 1: check.")
 
 
-def test_unproved_gate_is_refused_before_recording(cli, root, repo):
+def test_gate_that_misjudges_fixture_is_refused(cli, root, repo):
     put(root, changed(lambda given: given["steps"]["check"].update(command=["true"])))
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.error["code"]) == (1, "gate_not_proved")
-    assert done.error["what"] == "check says pass about a bad fixture."
+    assert done.error["what"] == "The gate check ended a bad fixture with pass."
     assert cli("P3", "--json").exit_code == 3  # nothing was written, not even a database
 
 
@@ -158,7 +158,7 @@ def test_p11_checks_proves_and_writes_skills(cli, root, repo):
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--write-skills")
 
     assert done.exit_code == 0
-    assert "check on bad fixture 1: check, as it should" in done.out
+    assert "check on bad fixture 1: check, as expected" in done.out
     skill = root / ".agents" / "skills" / "kaizen-release-notes-notes" / "SKILL.md"
     assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
 
@@ -180,7 +180,7 @@ def test_p11_lists_faults_and_exits_1(cli, root, repo):
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--json")
 
     assert (done.exit_code, done.json["usable"]) == (1, False)
-    assert "check has no bad fixture, which shows that it can fail." in done.json["faults"]
+    assert "check needs a bad fixture, which shows that it can fail." in done.json["faults"]
     assert (
         cli("P11")
         .out.splitlines()[-1]
@@ -225,7 +225,7 @@ def test_failing_prompt_blocks_run(cli, root, repo):
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
-    assert "The prompt of notes cannot be made." in done.json["says"]
+    assert "The prompt of the step notes cannot be rendered." in done.json["says"]
 
 
 def test_prompt_cannot_multiply_text(cli, root, repo):
@@ -253,7 +253,7 @@ def test_endless_prompt_blocks_run(cli, root, repo, hostile):
     assert "It takes more than" in done.json["findings"][0]
 
 
-def test_step_budget_of_asks_ends_run(cli, root, repo, tmp_path):
+def test_spent_step_budget_ends_run(cli, root, repo, tmp_path):
     put(root, changed(lambda given: given["steps"]["notes"].update(budget={"asks": 1})))
     turn = cli(*words(repo), "--json").json
     said = hand_in(cli, tmp_path, turn, EMPTY).json
@@ -272,7 +272,7 @@ def test_folder_named_yml_is_faulty_protocol(cli, root, repo):
     assert rows["folder"] > 0 and rows["release-notes"] == 0
 
 
-def test_gate_words_need_schema_property(cli, root, repo, tmp_path):
+def test_gate_key_is_accepted_only_from_schema(cli, root, repo, tmp_path):
     def tiered(given):
         given["steps"]["notes"]["schema"]["properties"]["tier"] = {"type": "string"}
 

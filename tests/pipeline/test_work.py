@@ -10,7 +10,7 @@ import pytest
 
 from kaizen_components.pipeline.gates.static import gate as static
 from kaizen_components.pipeline.protocol import load_shipped
-from kaizen_components.pipeline.run.results import keep_results
+from kaizen_components.pipeline.run.results import write_results
 from kaizen_components.pipeline.target.target import Target
 from kaizen_components.pipeline.target.workspace import Workspace
 from kaizen_components.records.files.working_tree import read_working_tree
@@ -40,7 +40,7 @@ TESTS = whole("tests/test_health.py", TEST)
 
 
 class Records:
-    """The events of a run in tables as the migration makes them, read as the ledger reads them."""
+    """The events of a run in an SQLite database with the tables of the migration."""
 
     def __init__(self, run):
         self.run = run
@@ -73,7 +73,7 @@ def repo(tmp_path):
 def work(root, repo):
     run = {
         "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).find_head(),
-        "request": "add /health", "definition": json.dumps(load_shipped("factory").given),
+        "request": "add /health", "definition": json.dumps(load_shipped("factory").definition),
     }  # fmt: skip
     return Workspace(Place(str(root)), run, {"python": sys.executable})
 
@@ -100,7 +100,7 @@ def test_gate_gets_trees_hashes_and_changes(repo, work):
     assert everything(repo) == before
 
 
-def test_job_made_again_is_the_same(work):
+def test_repeated_job_has_the_same_tree(work):
     first = work.make_job(GIVEN, whole("app/left.py", "X = 1\n"), None)
     second = work.make_job(GIVEN, BUILD, None)
 
@@ -108,7 +108,7 @@ def test_job_made_again_is_the_same(work):
     assert first.head_tree != second.head_tree == work.make_job(GIVEN, BUILD, None).head_tree
 
 
-def test_gate_without_answer_gets_the_base(work):
+def test_gate_without_edits_gets_the_base(work):
     job = work.make_base_job()
 
     assert job.base == job.head
@@ -126,7 +126,7 @@ def test_validate_judges_the_candidate(work):
     ]
 
 
-def test_run_leaves_spec_brief_and_diff(root, repo, work, records):
+def test_results_are_spec_brief_and_diff(root, repo, work, records):
     for step, text in (("plan", SPEC), ("scout", BRIEF)):
         records.answer(step, 1, f"Here it is:\n{json.dumps(text)}\n")
     records.answer("build", 1, whole("app/other.py", "X = 1\n"))
@@ -134,7 +134,7 @@ def test_run_leaves_spec_brief_and_diff(root, repo, work, records):
     records.answer("tests", 1, TESTS)
     work.make_job(GIVEN, BUILD, TESTS)
     before = everything(repo)
-    kept = keep_results(work, records)
+    kept = write_results(work, records)
 
     folder = root / "AI" / "work" / "runs" / "run_1"
     assert sorted(os.listdir(folder)) == ["brief.json", "change.diff", "spec.md"] == sorted(kept)
@@ -152,36 +152,36 @@ def test_run_leaves_spec_brief_and_diff(root, repo, work, records):
     assert everything(repo) == before
 
 
-def test_leaving_twice_is_leaving_once(work, records):
+def test_results_written_twice_are_equal(work, records):
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, BUILD)
-    first = keep_results(work, records)
+    first = write_results(work, records)
 
-    assert keep_results(work, records) == first
-    assert work.base  # can be had again
+    assert write_results(work, records) == first
+    assert work.base  # is created again
 
 
-def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
+def test_results_use_newest_valid_answers(root, work, records):
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, BUILD)
     records.answer("build", 2, "I would rather write prose.")
     records.answer("plan", 2, "{")
-    kept = keep_results(work, records)
+    kept = write_results(work, records)
 
     assert sorted(kept) == ["change.diff", "spec.md"]
     assert "/health" in (root / kept["change.diff"]["path"]).read_text()
 
 
-def test_run_without_answers_leaves_nothing(root, work, records):
+def test_run_without_valid_answers_has_no_results(root, work, records):
     records.answer("plan", 1, "no idea")
 
-    assert keep_results(work, records) == {}
+    assert write_results(work, records) == {}
 
 
 def test_secret_in_candidate_is_not_stored(root, work, records):
     secret = "ghp_" + "a1B2" * 9
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, whole("app/key.py", f'KEY = "{secret}"\n'))
-    kept = keep_results(work, records)
+    kept = write_results(work, records)
 
     assert secret not in (root / kept["change.diff"]["path"]).read_text()

@@ -34,7 +34,7 @@ def plan(connection, sql):
 @pytest.mark.parametrize(("sql", "kind"), list(constants()))
 def test_a_statement_fits_the_schema(kaizen, sql, kind):
     kaizen("K1")
-    conditions = dict.fromkeys(("asked", "learning", "learned"), "1")
+    conditions = dict.fromkeys(("asked", "condition", "learning", "learned"), "1")
     filled = sql.format(kind=kind, next_kind="learning", where="", driver="s", **conditions)
 
     assert plan(kaizen.store.reader(), filled) is not None

@@ -60,8 +60,8 @@ def test_flow_caption_names_its_starting_counts(kaizen, report_data):
 def test_filter_without_matches_says_no_proof_fits(kaizen):
     kaizen("Q1", title="Looked at it.")
 
-    assert "No proof fits." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
-    assert "No proof fits." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
+    assert "No proof matches." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
+    assert "No proof matches." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
 
 
 def test_since_is_read_in_given_timezone(kaizen, monkeypatch, report_data):

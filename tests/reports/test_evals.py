@@ -151,7 +151,7 @@ def test_pass_rate_over_time_includes_empty_days(kaizen, case, monkeypatch):
         ("2026-11-12", 0, 0),
         ("2026-11-13", 1, 1),
     ]
-    assert "From 0 % to 100 % of the decided runs, by day." in report["document"]
+    assert "It began at 0 % and ended at 100 %. Skipped runs do not count." in report["document"]
 
 
 def parse_ms(at):

@@ -62,7 +62,7 @@ def test_lesson_is_stale_after_its_file_changes(kaizen, root, gotcha):
     assert {row["id"]: row["stale"] for row in shown_report["data"]["lessons"]["gotcha"]}[
         same
     ] is False
-    assert "Fresh: b.py as it was then." in shown_report["document"]
+    assert "Fresh: b.py unchanged since then." in shown_report["document"]
 
 
 def test_funnel_counts_promotions_by_stage(kaizen, gotcha):

@@ -1,4 +1,4 @@
-"""The context of a step: the request, the answers so far and the feedback on the last one."""
+"""The context of a step: the request, the answers so far, and the feedback on the last one."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ SPEC_LISTS = ("criteria", "constraints", "out_of_scope", "grants")
 
 
 class StepContext:
-    """The answers by step, read by their kind, so that a protocol can name its steps freely."""
+    """Find answers by their kind, so that a protocol can name its steps freely."""
 
     def __init__(
         self, protocol: Protocol, request: str, texts: dict[str, str | None],
@@ -28,30 +28,31 @@ class StepContext:
         self.judged = judged or []  # every verdict so far, in order
         self.options = options or {}  # of the run
 
-    def text(self, kind: str) -> str | None:
+    def find_answer(self, kind: str) -> str | None:
         """Return the newest answer of that kind, or None."""
         for step in self.protocol.steps.values():
             if step.answer == kind:
                 return self.texts.get(step.name)
         return None
 
-    def read(self, kind: str) -> dict[str, Any]:
-        """Return an accepted answer as an object of its contract."""
-        return validate_answer(self.text(kind) or "", MODELS[kind]).model_dump()
+    def parse_answer(self, kind: str) -> dict[str, Any]:
+        """Return the newest answer of that kind as an object of its contract."""
+        return validate_answer(self.find_answer(kind) or "", MODELS[kind]).model_dump()
 
-    def facts(self, gate: str) -> list[dict[str, Any]]:
-        """Return the facts of each time that a gate passed, in order."""
+    def list_facts(self, gate: str) -> list[dict[str, Any]]:
+        """Return the facts of each pass of a gate, in order."""
         return [
             verdict["payload"]["facts"]
             for verdict in self._list_verdicts(gate)
             if verdict["reason"] == "pass"
         ]
 
-    def newest_facts(self, gate: str) -> dict[str, Any]:
-        """Return the facts of the last time that a gate was decided."""
+    def find_newest_facts(self, gate: str) -> dict[str, Any]:
+        """Return the facts of the gate's newest verdict."""
         return self._list_verdicts(gate)[-1]["payload"]["facts"]
 
     def _list_verdicts(self, gate: str) -> list[dict[str, Any]]:
+        """Return the verdicts of a gate; `missing` means that it was not decided."""
         steps = {step.name for step in self.protocol.steps.values() if step.gate == gate}
         return [
             event
@@ -61,13 +62,13 @@ class StepContext:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Return the plan; without one only the request counts, and nothing is granted."""
-        if self.text("spec") is None:
+        """The spec, or a spec with only the request's first line as its title."""
+        if self.find_answer("spec") is None:
             title = self.request.strip().splitlines()[0][:TITLE_CHARS]
             return {"title": title, **{name: [] for name in SPEC_LISTS}}
-        spec = self.read("spec")
+        spec = self.parse_answer("spec")
         return {**spec, "grants": filter_grants(spec["grants"], self.request)}
 
     @property
     def brief(self) -> dict[str, Any]:
-        return self.read("brief")
+        return self.parse_answer("brief")

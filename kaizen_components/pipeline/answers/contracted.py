@@ -11,23 +11,23 @@ from .kind import Kind
 from .parse import AnswerRefused, Fault, find_object
 from .schemas import find_faults
 
-SHOWN_CHARS = 80
+SUMMARY_CHARS = 80
 TEXT_CHARS_MAX = 200_000
 
 
 class JsonKind(Kind):
-    how = "one JSON object"
+    form_name = "one JSON object"
     reasons = ("pass", "malformed")
-    checked = "Keeps to the schema."
+    checks = "Keeps to the schema."
 
-    def form(self, step: Step) -> dict[str, Any]:
+    def describe_form(self, step: Step) -> dict[str, Any]:
         return {"schema": step.schema or {}}
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        names = list(self.value(step, text))
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        names = list(self.parse_answer(step, text))
         return Verdict("pass", f"An object with {', '.join(names[:5]) or 'nothing'}.")
 
-    def value(self, step: Step, text: str) -> dict[str, Any]:
+    def parse_answer(self, step: Step, text: str) -> dict[str, Any]:
         """Return the first object in the text that keeps to the schema."""
 
         def try_object(given: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Fault]]:
@@ -36,23 +36,24 @@ class JsonKind(Kind):
 
         return find_object(text, try_object)
 
-    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
-        data = json.dumps(self.value(step, text), indent=1, ensure_ascii=False)
+    def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
+        data = json.dumps(self.parse_answer(step, text), indent=1, ensure_ascii=False)
         return f"{step.name}.json", f"The answer to {step.name}", data + "\n"
 
 
 class TextKind(Kind):
     reasons = ("pass", "malformed")
-    checked = "Is not empty."
+    checks = "Is not empty."
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        """Accept any text that is neither empty nor too long."""
         if not text.strip():
             raise AnswerRefused("The answer is empty.")
         if len(text) > TEXT_CHARS_MAX:
             raise AnswerRefused(
                 f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read."
             )
-        return Verdict("pass", text.strip().splitlines()[0][:SHOWN_CHARS])
+        return Verdict("pass", text.strip().splitlines()[0][:SUMMARY_CHARS])
 
-    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
+    def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         return f"{step.name}.txt", f"The answer to {step.name}", text

@@ -1,4 +1,4 @@
-"""The answers that come before anything is written: the spec, and the scout's brief."""
+"""The answers before any change: the spec, and the scout's brief."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from ..spec import check_spec, render_spec
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 from .context import StepContext
-from .kind import StructuredKind, count_faults
+from .kind import StructuredKind, format_count
 
 # A small model plans a route for a function if the example in its prompt is a route.
 ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")
@@ -18,39 +18,39 @@ ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")
 class SpecKind(StructuredKind):
     contract = "spec"
     is_result = False
-    checked = """\
+    checks = """\
 Keeps to the schema; no vague words (the lint of `Q10`); every name, path and value of the request
 is in a criterion or a constraint."""
 
-    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+    def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         name, text = work.read_readme()
         return {"readme_name": name, "readme": text, "is_web": bool(ROUTE.search(context.request))}
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        spec = self.read(text)
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        spec = self.parse_object(text)
         wrong = check_spec(spec, context.request)
         if wrong:
-            return Verdict("check", f"The spec has {count_faults(wrong)}.", wrong)
+            return Verdict("check", f"The spec has {format_count(wrong)}.", wrong)
         return Verdict("pass", spec["title"])
 
-    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
-        return "spec.md", "The spec", render_spec(self.read(text))
+    def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
+        return "spec.md", "The spec", render_spec(self.parse_object(text))
 
 
 class BriefKind(StructuredKind):
     contract = "brief"
     is_result = False
     needs = ("spec",)
-    checked = "Keeps to the schema; every file that it cites exists in the base commit."
+    checks = "Keeps to the schema; every file that it cites exists in the base commit."
 
-    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+    def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         return {
             "files": work.quote_files(work.list_likely_sources()),
             "hits": work.search_lines(context.request),
         }
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        brief = self.read(text)
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        brief = self.parse_object(text)
         there = set(work.list_paths())
         wrong = [
             Finding("no-such-file", f"{path} is not in the repository.", path)
@@ -58,10 +58,10 @@ class BriefKind(StructuredKind):
             if path not in there
         ]
         if wrong:
-            says = f"The brief names {count_faults(wrong, 'file')} wrongly."
+            says = f"The brief names {format_count(wrong, 'file')} wrongly."
             return Verdict("check", says, wrong)
         return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
 
-    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
-        data = json.dumps(self.read(text), indent=1, ensure_ascii=False) + "\n"
+    def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
+        data = json.dumps(self.parse_object(text), indent=1, ensure_ascii=False) + "\n"
         return "brief.json", "The scout's brief", data

@@ -1,4 +1,4 @@
-"""The reviewer's answer, and the objections that make a review pointless."""
+"""The reviewer's answer, and the objections that reject a change without a review."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from ..target.review import find_objections
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 from .context import StepContext
-from .kind import StructuredKind, count_faults
+from .kind import StructuredKind, format_count
 
 DIFF_CHARS_MAX = 60_000
 
@@ -18,19 +18,19 @@ class ReviewKind(StructuredKind):
     needs = ("spec", "edits")
     needs_for_checks = ("edits",)
     is_result = False
-    checked = """\
+    checks = """\
 Keeps to the schema; a rejection names at least one reason. Forbidden paths, dependencies and
 schemas are checked before."""
 
-    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        return {"diff": self._diff(work, context)}
+    def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+        return {"diff": self._render_diff(work, context)}
 
-    def _diff(self, work: Workspace, context: StepContext) -> str:
-        edits, tests = context.text("edits") or "", context.text("tests")
+    def _render_diff(self, work: Workspace, context: StepContext) -> str:
+        edits, tests = context.find_answer("edits") or "", context.find_answer("tests")
         return work.render_diff(work.write_candidate(context.spec, edits, tests))
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        review = self.read(text)
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        review = self.parse_object(text)
         if review["verdict"] == "approve":
             return Verdict("pass", "The reviewer approves.")
         reasons = [Finding(reason["criterion"], reason["text"]) for reason in review["reasons"]]
@@ -38,13 +38,13 @@ schemas are checked before."""
         return Verdict("reject", says, reasons)
 
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
-        """Refuse a change that the spec does not allow, or that is too long to be shown."""
-        changes = work.collect_changes(context.text("edits"), context.text("tests"))
+        """Reject a change that the spec does not allow, or whose diff is too long for a question."""
+        changes = work.collect_changes(context.find_answer("edits"), context.find_answer("tests"))
         wrong = find_objections(context.spec, changes, work.read, set(work.list_paths()))
         if wrong:
-            says = f"The spec does not allow {count_faults(wrong, 'thing')}."
+            says = f"The spec does not allow {format_count(wrong, 'thing')}."
             return Verdict("check", says, wrong)
-        size = len(self._diff(work, context))
+        size = len(self._render_diff(work, context))
         if size <= DIFF_CHARS_MAX:
             return None
         says = f"The diff has {size:,} characters, and a reviewer is shown {DIFF_CHARS_MAX:,} "

@@ -1,11 +1,11 @@
-"""The agent's analysis of the results: clusters, notes, and whether another round is needed."""
+"""Check the agent's analysis of the results: clusters, notes, and the wish for another round."""
 
 from typing import Any
 
 from pydantic import Field
 
 from ..answers.contracts import Contract
-from ..answers.kind import count_faults
+from ..answers.kind import format_count
 from ..answers.parse import validate_answer
 from ..edits.format import quote_text
 from ..verdict import Finding, Verdict
@@ -51,15 +51,16 @@ def check_analysis(text: str, results: list[dict[str, Any]], rounds_left: int) -
         says = "`more` is true, but no question says what to find out. Add one, or set it to false."
         findings.append(Finding("more", says))
     if findings:
-        return Verdict("check", f"The analysis has {count_faults(findings)}.", findings)
+        return Verdict("check", f"The analysis has {format_count(findings)}.", findings)
     if analysis["more"] and rounds_left > 0:
         says = f"Another round: {quote_text('; '.join(questions), 300)}"
         return Verdict("more", says, facts={"rounds_left": rounds_left})
     names = quote_text(", ".join(cluster["name"] for cluster in clusters[:5]), 200)
-    return Verdict("pass", f"{count_faults(clusters, 'cluster')} of behaviour: {names}")
+    return Verdict("pass", f"{format_count(clusters, 'cluster')} of behaviour: {names}")
 
 
 def _check_ids(ids: list[str], results: list[dict[str, Any]]) -> list[Finding]:
+    """Return a finding for each unknown snippet, and one for the snippets without a cluster."""
     known = [result["id"] for result in results]
     findings = [
         Finding(
@@ -79,6 +80,7 @@ def _check_ids(ids: list[str], results: list[dict[str, Any]]) -> list[Finding]:
 def _check_repeated_results(
     repeated: list[dict[str, Any]], results: list[dict[str, Any]]
 ) -> list[Finding]:
+    """Return a finding for each result that the analysis repeats differently."""
     by_id = {result["id"]: result for result in results}
     findings = []
     for row in repeated:

@@ -1,4 +1,4 @@
-"""The spec of a function: cases with a call, its expected end, and the evidence for that end."""
+"""Check the spec of a function: cases with a call, the expected result, and the evidence for it."""
 
 import re
 from collections.abc import Collection
@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from ...errors import Refused
 from .. import yaml_file
 from ..answers.contracts import LINE, Contract
-from ..answers.kind import count_faults
+from ..answers.kind import format_count
 from ..answers.parse import AnswerRefused
 from ..edits.format import CUT, THOUGHTS, quote_text
 from ..verdict import Finding, Verdict
@@ -48,7 +48,7 @@ class Case(Contract):
     @field_validator("expect", mode="before")
     @classmethod
     def _write_as_python(cls, value: Any) -> Any:
-        """Write a YAML number, list or null as Python. A string is Python already."""
+        """Convert a YAML number, list or dict to Python source. A string already is source."""
         is_plain = value is None or isinstance(value, bool | int | float | list | dict)
         return repr(value) if is_plain else value
 
@@ -62,7 +62,7 @@ class Case(Contract):
 
     @property
     def end(self) -> str:
-        """What must happen, in words: `gives 4`, `raises ValueError`."""
+        """The expected result in words, such as `gives 4` or `raises ValueError`."""
         if self.raises is None:
             return f"gives {self.expect}"
         return f"raises {self.raises}" + (f" with {self.match!r}" if self.match else "")
@@ -91,7 +91,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def validate_model(data: Any, model: type[Model]) -> Model:
-    """Return `data` as a model; raise AnswerRefused with every fault."""
+    """Return `data` as an instance of `model`; raise AnswerRefused with its faults."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -120,11 +120,11 @@ def load_yaml(text: str) -> Any:
 def check_spec(
     function: Function, request: str, results: list[dict[str, Any]], text: str
 ) -> Verdict:
-    """Check that every expected end was seen or requested."""
+    """Check that each expected result was observed in a snippet or stated in the request."""
     spec = parse_spec(text)
     findings = find_spec_faults(function, request, results, spec)
     if findings:
-        return Verdict("check", f"The spec has {count_faults(findings)}.", findings)
+        return Verdict("check", f"The spec has {format_count(findings)}.", findings)
     requested = sum(case.source == "requirement" for case in spec.cases)
     count = len(spec.cases)
     says = f"{count} cases: {requested} from the requirement, {count - requested} from evidence."
@@ -134,7 +134,7 @@ def check_spec(
 def find_spec_faults(
     function: Function, request: str, results: list[dict[str, Any]], spec: Spec
 ) -> list[Finding]:
-    """Return every fault of a spec: unusable calls, missing evidence, repetition, gaps."""
+    """Return the faults of a spec: unusable calls, missing evidence, repeated calls and gaps."""
     findings = []
     if spec.function != str(function):
         says = f"The spec is about {quote_text(spec.function, 60)}, not about {function}."
@@ -188,10 +188,10 @@ def check_refined_spec(
         findings = [Finding("unchanged", says)]
     findings += find_spec_faults(function, request, results, spec)
     if findings:
-        return Verdict("check", f"The new spec has {count_faults(findings)}.", findings)
+        return Verdict("check", f"The new spec has {format_count(findings)}.", findings)
     added = len(spec.cases) - len(before.cases)
     changed = [case.id for case in before.cases if new[case.id] != case]
-    says = f"{count_faults(spec.cases[len(before.cases) :], 'new case')}; "
+    says = f"{format_count(spec.cases[len(before.cases) :], 'new case')}; "
     says += f"changed: {', '.join(changed) or 'none'}."
     facts = {"cases": len(spec.cases), "added": added, "changed": changed}
     return Verdict("pass", says, facts=facts)

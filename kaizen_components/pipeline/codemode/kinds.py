@@ -21,18 +21,18 @@ def read_function_option(context: StepContext) -> Function:
 
 def collect_results(context: StepContext) -> list[dict[str, Any]]:
     """Return the results of all rounds, each with its code."""
-    return [result for facts in context.facts(EXECUTION) for result in facts["results"]]
+    return [result for facts in context.list_facts(EXECUTION) for result in facts["results"]]
 
 
 def find_spec_text(context: StepContext) -> str:
-    """Return the refined spec if there is one, else the first one."""
-    return context.text("refined") or context.text("cases") or ""
+    """Return the refined spec, or the first one if there was no refinement."""
+    return context.find_answer("refined") or context.find_answer("cases") or ""
 
 
 class CodemodeKind(Kind):
     """An answer about the function of the run."""
 
-    how = "one JSON object"
+    form_name = "one JSON object"
     model: type[Contract] = Contract
     needs: tuple[str, ...] = ("function",)
 
@@ -40,10 +40,10 @@ class CodemodeKind(Kind):
     def needs_for_checks(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.needs
 
-    def form(self, step: Step) -> dict[str, Any]:
+    def describe_form(self, step: Step) -> dict[str, Any]:
         return {"schema": self.model.model_json_schema()}
 
-    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+    def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         results, function = collect_results(context), read_function_option(context)
         return {
             "function": str(function),
@@ -53,23 +53,23 @@ class CodemodeKind(Kind):
             "schema": json.dumps(self.model.model_json_schema()),
         }
 
-    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
-        data = json.dumps(self.value(step, text), indent=1) + "\n"
+    def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
+        data = json.dumps(self.parse_answer(step, text), indent=1) + "\n"
         return f"{step.name}.json", f"The answer to {step.name}", data
 
 
 class SnippetsKind(CodemodeKind):
     model = snippets.Snippets
-    checked = """\
+    checks = """\
 At least 10 snippets, 3 of which expect an error. Each one parses, calls the real function, ends in
 an expression, has no try/except, and repeats no other one."""
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         return snippets.check_snippets(
             read_function_option(context), text, collect_results(context)
         )
 
-    def value(self, step: Step, text: str) -> Any:
+    def parse_answer(self, step: Step, text: str) -> Any:
         return snippets.parse_snippets(text)
 
 
@@ -78,51 +78,54 @@ class AnalysisKind(CodemodeKind):
     reasons = ("pass", "malformed", "check", "more")
     is_result = False
     needs = ("function", EXECUTION)
-    checked = "Every snippet is in a cluster, and no recorded result is changed."
+    checks = "Every snippet is in a cluster, and no recorded result is changed."
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         used = sum(row["step"] == step.name and row["reason"] == "more" for row in context.judged)
         return analysis.check_analysis(text, collect_results(context), step.next["more"][1] - used)
 
-    def value(self, step: Step, text: str) -> Any:
+    def parse_answer(self, step: Step, text: str) -> Any:
         return analysis.parse_analysis(text)
 
 
 class CasesKind(CodemodeKind):
-    how = "YAML"
+    form_name = "YAML"
     model = cases.Spec
     needs = ("function", EXECUTION)
-    checked = """\
+    checks = """\
 Matches the form. Every expected value was seen (the cited snippet's code and its recorded end) or
 is in the requirement. Every kind of error that was seen has a case."""
 
-    def form(self, step: Step) -> dict[str, Any]:
+    def describe_form(self, step: Step) -> dict[str, Any]:
         return {"format": cases.FORM}
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         return cases.check_spec(
             read_function_option(context), context.request, collect_results(context), text
         )
 
-    def value(self, step: Step, text: str) -> Any:
+    def parse_answer(self, step: Step, text: str) -> Any:
         return {"cases": [case.as_dict() for case in cases.parse_spec(text).cases]}
 
-    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
+    def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         cases.parse_spec(text)
         return "spec.yml", "The spec", text
 
 
 class RefinedKind(CasesKind):
     needs = ("function", VALIDATION)
-    checked = """\
+    checks = """\
 Only failing cases change, and none is removed. Cases from the requirement stay as they are. New
 cases need evidence like all others."""
 
-    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        return {**super().values(work, context), "spec": context.newest_facts(VALIDATION)["spec"]}
+    def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+        return {
+            **super().collect_values(work, context),
+            "spec": context.find_newest_facts(VALIDATION)["spec"],
+        }
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        last, function = context.newest_facts(VALIDATION), read_function_option(context)
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        last, function = context.find_newest_facts(VALIDATION), read_function_option(context)
         before, results = cases.parse_spec(last["spec"]), collect_results(context)
         return cases.check_refined_spec(
             before, last["failing"], function, context.request, results, text

@@ -1,6 +1,6 @@
-"""Apply the edits of an answer to the files they were made for: all or none, and not on disk.
+"""Apply the edits of an answer in memory: either all of them or none.
 
-A refusal says why in words that the next prompt can quote.
+The next prompt quotes the text of a refusal.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ __all__ = [
 FILE_BYTES_MAX = 1_000_000
 REFUSED_MAX = 2  # patches, before whole files are asked for
 BOM = "\ufeff"
-LEAKS = ("<<<<<<<", ">>>>>>>", "FILE: ")  # lines of a file that begin so were meant for us
+LEAKS = ("<<<<<<<", ">>>>>>>", "FILE: ")  # a new line that begins so is a misplaced marker
 UNREADABLE = "\ufffd"  # stands for bytes of the answer that are not text
 Read = Callable[[str], bytes | None]
 WHOLE_FILES = (
@@ -46,10 +46,10 @@ def apply_edits(
     there: Iterable[str] = (),
     is_link: Callable[[str], bool] = lambda path: False,
 ) -> dict[str, bytes | None]:
-    """Return path -> new content (None: deleted) of each file that changes, or raise EditRefused.
+    """Return {path: new content, or None if deleted} of the files that change.
 
-    `read` returns a file of the base. `there` are the paths of all its files, to notice one that
-    differs only in case; `is_link` tells which of them are symbolic links.
+    Raise EditRefused if any edit cannot be applied. `read` returns the content of a file of the
+    base. `there` are the paths of all its files, to detect a path that differs only in case.
     """
     by_path: dict[str, list[Edit]] = {}
     for edit in edits:
@@ -65,13 +65,14 @@ def apply_edits(
     if not changes:
         raise EditRefused(
             "The edits change nothing.",
-            "Every file is the same afterwards.",
-            "Write what is to change.",
+            "Every file would be the same as before.",
+            "Write the lines that must change.",
         )
     return changes
 
 
 def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | None:
+    """Return the content of one file after its blocks, or None if they delete it."""
     first, data = blocks[0], base or b""
     # A block with an empty search, in a file that is missing or empty, is the whole file.
     has_whole = any(
@@ -82,20 +83,20 @@ def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | N
         numbers = " and ".join(str(edit.number) for edit in blocks[:2])
         raise EditRefused(
             f"Blocks {numbers} are both for {quote_text(path)}, and one is for the whole file.",
-            "",
-            "Write only one.",
+            "A block for the whole file must be the only one.",
+            "Write only one of them.",
         )
     if first.kind == "delete":
         if base is None:
             raise EditRefused(
-                f"{first.name} deletes a file that is not there.", "", "Leave it out."
+                f"{first.name} deletes a file that does not exist.", "", "Leave the block out."
             )
         return None
     if len(data) > FILE_BYTES_MAX:
         raise EditRefused(
             f"{quote_text(path)} has {len(data):,} bytes.",
             f"At most {FILE_BYTES_MAX:,} can be edited.",
-            "Leave it as it is.",
+            "Do not change this file.",
         )
     try:
         old = data.decode()
@@ -105,7 +106,7 @@ def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | N
         raise EditRefused(
             f"{quote_text(path)} is not a text file.",
             "It is binary or not UTF-8.",
-            "Leave it as it is.",
+            "Do not change this file.",
         )
     if has_whole:
         # A file without a line break at its end stays without one.
@@ -116,9 +117,9 @@ def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | N
             new = BOM + new
     elif base is None:
         raise EditRefused(
-            f"{first.name} searches in a file that is not there.",
+            f"{first.name} searches in a file that does not exist.",
             "",
-            "Check the path, or write the file as a WHOLE.",
+            "Check the path, or write the new file in a WHOLE block.",
         )
     else:
         new = _replace_blocks(path, blocks, old)
@@ -130,18 +131,19 @@ def _line_end(text: str) -> str:
 
 
 def _replace_blocks(path: str, blocks: list[Edit], old: str) -> str:
+    """Replace the lines of each block, from the last block to the first; refuse overlaps."""
     raw = old.removeprefix(BOM).split("\n")
     lines = [line.removesuffix("\r") for line in raw]
     if not raw[-1]:
         lines.pop()  # the text after the last line break is not a line
     places = sorted((find_place(edit, lines) for edit in blocks), key=lambda place: place.start)
-    for one, two in pairwise(places):
-        if two.start < one.end:
+    for first, second in pairwise(places):
+        if second.start < first.end:
             raise EditRefused(
-                f"Blocks {one.edit.number} and {two.edit.number} overlap in {quote_text(path)}, "
-                f"at line {two.start + 1}.",
-                "Both apply to the file as it is now.",
-                "Make one block of the two.",
+                f"Blocks {first.edit.number} and {second.edit.number} overlap in "
+                f"{quote_text(path)}, at line {second.start + 1}.",
+                "All blocks apply to the present file, so they must not overlap.",
+                "Combine the two blocks into one.",
             )
     for place in reversed(places):
         place.put_into(raw, _line_end(old) == "\r\n")
@@ -149,18 +151,20 @@ def _replace_blocks(path: str, blocks: list[Edit], old: str) -> str:
 
 
 def _encode_checked(path: str, old: str, new: str) -> bytes:
-    """Return the new content, unless something in it looks like a slip of the answer."""
+    """Encode the new content; refuse text that looks like a mistake, such as a stray marker."""
     name = quote_text(path)
     if "\0" in new:
         raise EditRefused(
-            f"{name} would have a NUL byte.", "No text file has one.", "Write it as an escape."
+            f"{name} would have a NUL byte.",
+            "A text file cannot have one.",
+            "Write it as an escape.",
         )
     for leak in LEAKS:
         slips = [line for line in new.split("\n") if line.startswith(leak)]
         if len(slips) > sum(line.startswith(leak) for line in old.split("\n")):
             raise EditRefused(
                 f"{name} would have the line {quote_text(slips[-1].rstrip())!r}.",
-                "It looks like a marker of the answer and not like text of the file.",
+                "It looks like a marker of the answer, not like text of the file.",
                 "Write every block with its own markers, and no marker inside.",
             )
     if new.count(UNREADABLE) > old.count(UNREADABLE):
@@ -171,17 +175,17 @@ def _encode_checked(path: str, old: str, new: str) -> bytes:
         data = new.encode()
     except UnicodeEncodeError:
         raise EditRefused(
-            f"{name} would not be UTF-8.", "It has half a character.", "Write it as an escape."
+            f"{name} would not be UTF-8.", "It has a lone surrogate.", "Write it as an escape."
         ) from None
     if len(data) > FILE_BYTES_MAX:
         raise EditRefused(
             f"{name} would have {len(data):,} bytes.",
-            f"{FILE_BYTES_MAX:,} are allowed.",
-            "Write less.",
+            f"At most {FILE_BYTES_MAX:,} are allowed.",
+            "Write a shorter file.",
         )
     return data
 
 
 def advise_whole_files(refused: int) -> str:
-    """Return the advice to write whole files, only for the prompt after the second refusal."""
+    """Return the advice to write whole files after exactly two refusals, else an empty text."""
     return WHOLE_FILES if refused == REFUSED_MAX else ""

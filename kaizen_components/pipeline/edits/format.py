@@ -1,9 +1,9 @@
 """Describe the form in which a model writes edits: plain text, never code inside JSON.
 
-It is read strictly where a mistake would lose something, and leniently where models differ: fences
-round a block or inside it, prose between blocks, `### File: x` for `FILE: x`, a bare path above a
-block, CRLF, markers of another length, a fence instead of WHOLE markers, and no closing marker at
-the very end of an answer.
+The parser is strict where a mistake would lose text. It accepts common variations: fences around a
+block or inside it, prose between blocks, `### File: x` for `FILE: x`, a bare path above a block,
+CRLF, markers of another length, a fence instead of WHOLE markers, and no closing marker at the very
+end of an answer.
 """
 
 import re
@@ -30,7 +30,7 @@ the lines that replace them
 >>>>>>> REPLACE
 
 If the file itself has a line of equals signs as long as the marker, write longer markers."""
-# Without an example, and only if the spec suggests it: small models copy it and delete files.
+# No example, and only if the spec suggests a deletion: small models copy the line and delete files.
 DELETE_FORM = "To delete a file, write one line: the word DELETE, a colon and its path."
 SUGGESTS_DELETION = re.compile(
     r"\b(?:delet|remov|renam|mov|drop|replac|split|merg|rid\b)", re.IGNORECASE
@@ -53,14 +53,14 @@ REMARK = re.compile(
     r"[ \t]\((?:new|modified|changed|existing|updated)\b[^()]{0,40}\)$", re.IGNORECASE
 )
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-# Appended by a driver if the server cut the answer off: half a file must not pass for a whole one.
+# Appended by a driver if the server cut the answer off, so that half a file is never accepted.
 CUT = "[The answer was cut off here: it reached the limit of its length.]"
 TEXT_CHARS_MAX = 4_000_000
 MARKDOWN = (".md", ".markdown", ".mdx", ".rst")
 
 
 class EditRefused(Refused):
-    """Edits that cannot be used. The next prompt quotes its text."""
+    """An answer whose edits cannot be used. The next prompt quotes the text of this error."""
 
     reason = "malformed"
 
@@ -80,7 +80,7 @@ def describe_format(texts: list[str], spec: str = "") -> str:
 
 
 class PathRefused(EditRefused):
-    """A path that no edit may name."""
+    """An edit that names a forbidden path."""
 
     def __init__(self, path: str, what: str, why: str = "", next: str = ""):
         super().__init__(what, why, next)
@@ -103,7 +103,7 @@ class Edit:
 
 
 def quote_text(text: str, most: int = 80) -> str:
-    """Return a piece of an answer as a message quotes it: short, on one line, printable."""
+    """Shorten a piece of an answer for a message, and escape what is not printable."""
     plain = "".join(
         char if char.isprintable() else f"\\x{ord(char):02x}" for char in text[: most + 1]
     )

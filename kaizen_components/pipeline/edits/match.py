@@ -1,8 +1,7 @@
-"""Find the only place of a block's lines in a file, or refuse it and name the nearest place.
+"""Find the only place of a block's lines in a file, or refuse the block and name the nearest place.
 
-There are three levels, each tried only if the one before finds nothing: exact; without blanks at
-the ends of lines; and the whole block shifted in or out, or indented with tabs instead of blanks or
-the reverse.
+There are three levels of comparison, each used only if the one before finds nothing: exact; without
+blanks at the ends of lines; with another indentation (deeper, shallower, or tabs for blanks).
 """
 
 import difflib
@@ -15,14 +14,14 @@ COMPARED_MAX = 3_000_000  # lines compared in the search for the nearest place: 
 CLOSE_LINES_MAX = 5_000
 CLOSE_CHARS_MAX = 200
 PLACES_MAX = 100  # counted for the message
-UNITS = (4, 2, 8, 3)  # blanks of one level, the usual one first
+UNITS = (4, 2, 8, 3)  # blanks per level of indentation, the most common first
 INDENTS = {" ", "\t"}
 Lines = list[str]
 Change = Callable[[str], str]
 
 
 class Match:
-    """Lines `start` to `end` of the file, and the text that replaces them."""
+    """Lines `start` to `end` of a file (without `end`), and the lines that replace them."""
 
     def __init__(self, edit: Edit, start: int, end: int, text: Lines):
         self.edit = edit
@@ -31,7 +30,7 @@ class Match:
         self.text = text
 
     def put_into(self, raw: Lines, crlf: bool) -> None:
-        """Replace the lines that the block changes; those that it repeats stay byte for byte."""
+        """Replace the lines in `raw`; lines at both ends that do not change stay byte for byte."""
         old, new = self.edit.search, self.edit.text
         room = min(len(old), len(new))
         head = next((at for at in range(room) if old[at] != new[at]), room)
@@ -49,13 +48,13 @@ class Match:
 
 
 def find_place(edit: Edit, lines: Lines) -> Match:
-    """Return the only place where the block's lines are in the file, or raise EditRefused."""
+    """Return the only match of a block in a file; raise EditRefused for none or several."""
     search = list(edit.search)
     if not any(line.strip() for line in search):
         raise EditRefused(
             f"{edit.name} searches for nothing.",
             "",
-            "Search for the lines before the place, and repeat them.",
+            "Search for the lines above the place, and repeat them in the replacement.",
         )
     for places in _find_levels(search, lines):
         if len(places) > 1:
@@ -64,7 +63,7 @@ def find_place(edit: Edit, lines: Lines) -> Match:
             raise EditRefused(
                 f"{edit.name} fits in {len(places)}{more} places, "
                 f"at lines {numbers}{' …' if len(places) > 5 else ''}.",
-                "It must fit in exactly one.",
+                "It must fit in exactly one place.",
                 "Search for more lines, so that only one place fits.",
             )
         for start, change in places.items():
@@ -77,7 +76,7 @@ def find_place(edit: Edit, lines: Lines) -> Match:
 
 
 def _find_levels(search: Lines, lines: Lines) -> Iterator[dict[int, Change]]:
-    """Yield the places of each level, and how a line of the replacement changes there."""
+    """Yield, for each level, {start line: how to change a line of the replacement there}."""
     yield dict.fromkeys(_find_starts(search, lines), str)
     bare, wanted = [line.rstrip() for line in lines], [line.rstrip() for line in search]
     yield dict.fromkeys(_find_starts(wanted, bare), str)
@@ -106,7 +105,7 @@ def _find_levels(search: Lines, lines: Lines) -> Iterator[dict[int, Change]]:
 
 
 def _find_starts(search: Lines, lines: Lines) -> list[int]:
-    """Return where the lines follow each other, looking for the rarest of them first."""
+    """Return the start of each place where `search` occurs; look for its rarest line first."""
     counts = Counter(lines)
     offset = min(range(len(search)), key=lambda at: counts[search[at]])
     starts: list[int] = []
@@ -120,9 +119,9 @@ def _find_starts(search: Lines, lines: Lines) -> list[int]:
     return starts
 
 
-def _find_shift(search: Lines, there: Lines) -> Change | None:
-    """Return a change that indents the block as the file does, by adding or removing blanks."""
-    pairs = [(ours, theirs) for ours, theirs in zip(search, there, strict=True) if ours]
+def _find_shift(search: Lines, lines: Lines) -> Change | None:
+    """Return a function that indents the block's lines as the file does, or None if none fits."""
+    pairs = [(ours, theirs) for ours, theirs in zip(search, lines, strict=True) if ours]
     if not pairs:
         return None
     ours_in, theirs_in = (line[: len(line) - len(line.lstrip())] for line in pairs[0])
@@ -132,7 +131,7 @@ def _find_shift(search: Lines, there: Lines) -> Change | None:
         common += 1
     out, into = ours_in[: len(ours_in) - common], theirs_in[: len(theirs_in) - common]
     if out and into:
-        return None  # tabs against blanks: that is not a shift
+        return None  # one has tabs and the other blanks
 
     def shift(line: str) -> str:
         if not line.strip():
@@ -143,18 +142,20 @@ def _find_shift(search: Lines, there: Lines) -> Change | None:
 
 
 def describe_nearest(search: Lines, lines: Lines) -> str:
-    """Describe the place that is most like the block, and the first line that differs.
+    """Describe the place most similar to the block, and the first line that differs.
 
-    It has the most equal lines, ignoring blanks, or else one that is close to the block's first.
+    That is the place with the most equal lines, ignoring blanks. Without any equal line it is a
+    line that resembles the first line of the block.
     """
-    wanted, there = [line.strip() for line in search], [line.strip() for line in lines]
+    wanted = [line.strip() for line in search]
+    stripped = [line.strip() for line in lines]
     offsets: dict[str, list[int]] = {}
     for offset, line in enumerate(wanted):
         if line:
             offsets.setdefault(line, []).append(offset)
     scores: Counter[int] = Counter()
     compared = 0
-    for number, line in enumerate(there):
+    for number, line in enumerate(stripped):
         for offset in offsets.get(line, ()):
             compared += 1
             if number >= offset:
@@ -165,18 +166,19 @@ def describe_nearest(search: Lines, lines: Lines) -> str:
         start = max(scores, key=lambda at: (scores[at], -at))
     else:
         first = next((line for line in wanted if line), "")[:CLOSE_CHARS_MAX]
-        short = [line[:CLOSE_CHARS_MAX] for line in there[:CLOSE_LINES_MAX]]
+        short = [line[:CLOSE_CHARS_MAX] for line in stripped[:CLOSE_LINES_MAX]]
         close = difflib.get_close_matches(first, short, n=1, cutoff=0.5)
         if not close:
-            return f"No line of the file is like its first line, {quote_text(search[0].strip())!r}."
+            first_line = quote_text(search[0].strip())
+            return f"No line of the file resembles the block's first line, {first_line!r}."
         start = short.index(close[0])
     nearest = lines[start : start + len(search)]
     end = start + len(nearest)
     for number, (ours, theirs) in enumerate(zip(search, nearest, strict=False), start + 1):
         if ours.rstrip() != theirs.rstrip():
             return (
-                f"The nearest place is lines {start + 1}-{end}; they part at line {number}, where "
-                f"the file has {quote_text(theirs)!r} and the block has {quote_text(ours)!r}."
+                f"The nearest place is lines {start + 1}-{end}; they differ at line {number}, "
+                f"where the file has {quote_text(theirs)!r} and the block has {quote_text(ours)!r}."
             )
     return (
         f"The nearest place is lines {start + 1}-{end}, where the file ends before the block does."

@@ -1,4 +1,4 @@
-"""Read the edits of an answer in one pass; strictly where a slip would lose something."""
+"""Read the edits of an answer in one pass; strictly where a mistake would lose text."""
 
 import re
 from collections.abc import Sequence
@@ -29,25 +29,25 @@ def parse_edits(text: str) -> list[Edit]:
     if "\0" in text:
         raise EditRefused(
             "The answer has a NUL byte.",
-            "No text file has one.",
+            "A text file cannot have one.",
             "Write it as an escape, such as \\0.",
         )
     if len(text) > TEXT_CHARS_MAX:
         raise EditRefused(
             f"The answer has {len(text):,} characters.",
             f"At most {TEXT_CHARS_MAX:,} are read.",
-            "Write less.",
+            "Write a shorter answer.",
         )
     if text.rstrip().endswith(CUT):
         raise EditRefused(
-            "The answer was cut off before its end.", "It was too long.", "Answer with less text."
+            "The answer was cut off before its end.", "It was too long.", "Write a shorter answer."
         )
     edits = _Reader(text).read()
     if not edits:
         raise EditRefused(
             "The answer has no edits.",
-            "Nothing in it is a FILE: line with a block below it, or a DELETE: line.",
-            "Answer in the form that was asked for.",
+            "It has no FILE: line with a block below it, and no DELETE: line.",
+            "Answer in the form that the question describes.",
         )
     return edits
 
@@ -64,6 +64,7 @@ class _Reader:
         self.edits: list[Edit] = []
 
     def read(self) -> list[Edit]:
+        """Read all lines: blocks, fences, headers with a path, and prose, which is skipped."""
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if opening := OPENING.match(line):
@@ -82,6 +83,7 @@ class _Reader:
         return self.edits
 
     def read_header(self, header: re.Match[str]) -> None:
+        """Read a FILE: or DELETE: line; prose such as "file: done" is skipped."""
         word, path = header[1].upper(), _strip_path(header[2])
         is_ours = self.lines[self.at].startswith(header[1] + ":") and header[1].isupper()
         if word == "DELETE":
@@ -97,33 +99,31 @@ class _Reader:
             self.at += 1  # prose that happens to begin with "file:"
 
     def _start_file(self, path: str) -> None:
+        """Expect a block for `path`; read the file at once if both are inside one fence."""
         self._finish_file()
         self.path, self.waiting = path, True
         self.at += 1
         if self.fenced and FENCE.match(self._next_text(self.at)):
-            self.fenced = False  # the one before was never closed
+            self.fenced = False  # the previous fence was never closed
         if self.fenced and not self._leads_to_block(self.at):
             self.fenced = False  # the path is inside the fence, with the file below it
             self._add("whole", path, text=self._read_to_fence("```"))
 
     def skip_second_closing(self) -> None:
-        """Skip a closing marker after another one with only blanks and fences between them.
-
-        Some models close twice, and nothing is lost.
-        """
+        """Skip a second closing marker, which some models write; refuse one without a block."""
         before = self.at - 1
         while before >= 0 and (not self.lines[before].strip() or FENCE.match(self.lines[before])):
             before -= 1
         if before < 0 or not CLOSING.match(self.lines[before]):
             raise EditRefused(
                 f"Line {self.at + 1} of the answer closes a block that is not open.",
-                "Its text seems to hold a marker, or a marker is missing.",
+                "Either a marker is missing, or the text of a block contains one.",
                 "Write each block with its own markers.",
             )
         self.at += 1
 
     def _leads_to_block(self, at: int) -> bool:
-        """Do only blank lines and fences follow up to a block?"""
+        """Return whether a block follows after only blank lines and fences."""
         fences = 0
         while at < len(self.lines) and (not self.lines[at].strip() or FENCE.match(self.lines[at])):
             fences += bool(self.lines[at].strip())
@@ -139,6 +139,7 @@ class _Reader:
         return self.lines[at] if at < len(self.lines) else ""
 
     def read_fence(self, fence: re.Match[str]) -> None:
+        """Read a fence: the content of the file above it, or the begin or end of fenced blocks."""
         self.at += 1
         if self.waiting and not OPENING.match(self._next_text(self.at)):
             self._add("whole", self.path, text=self._read_to_fence(fence[1]))
@@ -146,7 +147,7 @@ class _Reader:
             self.fenced = not self.fenced
 
     def _read_to_fence(self, opening: str) -> Lines:
-        """Read up to the closing fence; a fence with a language opens another one inside."""
+        """Return the lines up to the closing fence; a fence with a language opens an inner one."""
         start, depth = self.at, 1
         while self.at < len(self.lines):
             fence = FENCE.match(self.lines[self.at])
@@ -158,11 +159,12 @@ class _Reader:
         return _trim_end(self.lines[start:])
 
     def read_block(self, opening: re.Match[str]) -> None:
+        """Read a WHOLE or SEARCH block up to its closing marker, and add its edit."""
         path = _strip_path(opening[3]) or self.path
         length, number = len(opening[1]), len(self.edits) + 1
         if not path:
             raise EditRefused(
-                f"Block {number} does not say which file it is for.",
+                f"Block {number} does not name its file.",
                 "",
                 "Put a line `FILE: path` above the block.",
             )
@@ -175,14 +177,16 @@ class _Reader:
             return
         # The divider is the only line of equals signs, or the only one of the marker's length.
         dividers = [
-            (at, len(line[1])) for at, one in enumerate(lines) if (line := DIVIDER.match(one))
+            (at, len(divider[1]))
+            for at, line in enumerate(lines)
+            if (divider := DIVIDER.match(line))
         ]
         if len(dividers) > 1:
             dividers = [(at, size) for at, size in dividers if size == length]
         if len(dividers) != 1:
             raise EditRefused(
-                f"{name} has no single line of {length} equals signs.",
-                "It separates the lines to search for from the lines that replace them.",
+                f"{name} does not have exactly one line of {length} equals signs.",
+                "That line separates the lines to search for from the lines that replace them.",
                 "If the text itself has such a line, write all three markers of the block longer.",
             )
         at = dividers[0][0]
@@ -190,9 +194,10 @@ class _Reader:
         self._add("replace", path, strip_fence(search, path), strip_fence(text, path))
 
     def read_to_closing(self, length: int, name: str) -> Lines:
-        """Read to the closing marker.
+        """Return the lines up to the closing marker.
 
-        Without one in the rest of the answer, read to the end of the fence inside it or round it.
+        If the rest of the answer has none, read to the end of the fence inside the block or around
+        it.
         """
         start = self.at
         while self.at < len(self.lines):
@@ -204,7 +209,7 @@ class _Reader:
             if OPENING.match(line):
                 raise EditRefused(
                     f"{name} has no closing marker before the next block begins.",
-                    f"Line {self.at} of the answer opens another one.",
+                    f"Line {self.at} of the answer opens another block.",
                     "Close every block with its own marker.",
                 )
         lines = _trim_end(self.lines[start:])
@@ -224,7 +229,7 @@ class _Reader:
     def _finish_file(self) -> None:
         if self.waiting:
             raise EditRefused(
-                f"FILE: {quote_text(self.path)} has no block below it.",
+                f"The line FILE: {quote_text(self.path)} has no block below it.",
                 "It must be followed by <<<<<<< WHOLE or <<<<<<< SEARCH.",
                 "Answer again with the block, or leave the file out.",
             )
@@ -243,9 +248,9 @@ def _trim_end(lines: Lines) -> Lines:
 
 
 def strip_fence(lines: Lines, path: str) -> Lines:
-    """Strip the fence that a model put round the lines.
+    """Strip the fence around the lines, if there is one.
 
-    In Markdown a fence is text, unless its language is markdown.
+    In a Markdown file a fence belongs to the text, unless its language is markdown.
     """
     first = FENCE.match(lines[0]) if lines else None
     is_markdown = path.lower().endswith(MARKDOWN)

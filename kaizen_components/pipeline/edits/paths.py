@@ -1,4 +1,4 @@
-"""Check the paths that an edit names: below the root, one file on every system, not in .git."""
+"""Check that a path is inside the repository, outside .git, and the same on every system."""
 
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -31,6 +31,7 @@ def check_path(path: str) -> str:
 
 
 def _find_path_fault(path: str) -> str:
+    """Return why the path is refused, or an empty text."""
     try:
         size = len(path.encode())
     except UnicodeEncodeError:
@@ -46,7 +47,7 @@ def _find_path_fault(path: str) -> str:
         return "it is too long"
     for name in names:
         if name == "..":
-            return "it leads upwards"
+            return "it contains .."
         if not name.isprintable() or FORBIDDEN & set(name):
             return f"{quote_text(name)!r} has a character that not all systems allow in a name"
         if len(name.encode()) > NAME_BYTES_MAX:
@@ -62,7 +63,7 @@ def _find_path_fault(path: str) -> str:
 
 
 def fold_case(path: str) -> str:
-    """Return the form that two paths share if they are one file on macOS or Windows."""
+    """Return a form that is equal for two paths that macOS or Windows takes for one file."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
@@ -73,7 +74,7 @@ def list_parents(path: str) -> list[str]:
 
 
 class ExistingPaths:
-    """The files that exist, to see whether a path clashes with one of them or another edit's."""
+    """The paths that exist or that earlier edits create, to detect clashes between them."""
 
     def __init__(self, there: Iterable[str], is_link: Callable[[str], bool]):
         self.is_link = is_link
@@ -82,7 +83,7 @@ class ExistingPaths:
         self.spellings = {fold_case(path): path for path in (*self.files, *self.folders)}
 
     def check(self, path: str) -> None:
-        """Add the path; refuse a link, a folder, and a path that differs only in case."""
+        """Add the path; refuse a link, a folder, and one that differs from another only in case."""
         name, parents = quote_text(path), list_parents(path)
         for part in (*parents, path):
             if self.is_link(part):
@@ -95,9 +96,8 @@ class ExistingPaths:
             other = self.spellings.setdefault(fold_case(part), part)
             if other != part:
                 raise EditRefused(
-                    f"{name} is refused: {quote_text(other)} exists, and some systems take the "
-                    "two for one.",
-                    "",
+                    f"{name} is refused: {quote_text(other)} exists.",
+                    "Some systems treat the two paths as one.",
                     "Use the spelling that exists.",
                 )
         if path in self.folders:
@@ -105,8 +105,8 @@ class ExistingPaths:
         for parent in parents:
             if parent in self.files:
                 raise EditRefused(
-                    f"{name} cannot be: {quote_text(parent)} is a file.",
-                    "",
+                    f"{name} cannot be created.",
+                    f"{quote_text(parent)} is a file, not a folder.",
                     "Choose another folder.",
                 )
         self.files.add(path)

@@ -1,4 +1,4 @@
-"""Write edits in our own form, so that an answer can be quoted and read back."""
+"""Write edits as text in the form that `parse_edits` reads."""
 
 from .format import BARE_CLOSING, DIVIDER, MARKDOWN, Edit
 from .parse import strip_fence
@@ -7,7 +7,7 @@ LENGTH = 7  # of the markers, unless the text has lines that look like them
 
 
 def render_edits(edits: list[Edit]) -> str:
-    """Return the edits in our own form; `parse_edits` returns the same edits."""
+    """Return the edits as text; `parse_edits` returns the same edits from it."""
     pieces = []
     for edit in edits:
         if edit.kind == "delete":
@@ -15,7 +15,9 @@ def render_edits(edits: list[Edit]) -> str:
             continue
         parts = []
         for lines in map(list, (edit.search, edit.text)):
-            if strip_fence(lines, edit.path) != lines:  # so that parsing strips ours
+            if (
+                strip_fence(lines, edit.path) != lines
+            ):  # an outer fence, so that parsing does not strip theirs
                 is_markdown = edit.path.lower().endswith(MARKDOWN)
                 lines = ["```markdown" if is_markdown else "```", *lines, "```"]
             parts.append(lines)

@@ -1,8 +1,8 @@
-"""Put changes on disk, below one folder and nowhere else.
+"""Write changes to disk, below one folder and nowhere else.
 
-Each folder of a path is opened from the one above it without following links, so a link planted
-between a check and the write leads nowhere. A file is written beside its place and renamed, never
-through a link, hard or symbolic.
+Each folder of a path is opened relative to its parent without following links, so a link that
+somebody adds between the check and the write has no effect. A file is written under a temporary
+name and renamed, so neither a symbolic nor a hard link is written through.
 """
 
 import errno
@@ -23,9 +23,9 @@ MODE = 0o644
 
 
 def write_changes(folder: str, changes: dict[str, bytes | None]) -> None:
-    """Write each path's content below the folder; None deletes it.
+    """Write the content of each path below the folder; None deletes the file.
 
-    A path that would leave the folder is refused before anything is written.
+    All paths are checked before anything is written.
     """
     paths = {path: check_path(path).split("/") for path in changes}
     for path, data in changes.items():
@@ -48,13 +48,13 @@ def write_changes(folder: str, changes: dict[str, bytes | None]) -> None:
                 raise EditRefused(
                     f"{quote_text(path)} is refused: a part of it is a link or not a folder.",
                     "",
-                    "Name a path through plain folders.",
+                    "Name a path whose folders are not links.",
                 ) from None
             raise Unavailable(
                 "cannot_write",
                 f"{quote_text(path)} cannot be written.",
                 str(error.strerror),
-                "Check the disk.",
+                "Check the free space and the permissions.",
             ) from None
 
 
@@ -66,12 +66,13 @@ class _Walk:
         self.held = [os.open(self.path, FOLDER)] if HAS_DIR_FD else []
 
     def _locate(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return what the functions of os take for a name in the current folder."""
+        """Return the path and options that os functions need for a name in this folder."""
         if self.held:
             return name, {"dir_fd": self.held[-1]}
         return os.path.join(self.path, name), {}
 
     def enter(self, name: str, make: bool) -> None:
+        """Go down into a folder, which `make` creates; raise OSError if it is a link or a file."""
         place, where = self._locate(name)
         if make:
             try:
@@ -102,23 +103,24 @@ class _Walk:
         return stat.S_IMODE(facts.st_mode) & 0o777
 
     def put(self, name: str, data: bytes, mode: int) -> None:
-        half, where = self._locate(f".kaizen-{secrets.token_hex(8)}")
-        descriptor = os.open(half, FRESH, 0o600, **where)
+        """Write a file under a temporary name, then rename it."""
+        part, where = self._locate(f".kaizen-{secrets.token_hex(8)}")
+        descriptor = os.open(part, FRESH, 0o600, **where)
         try:
             with open(descriptor, "wb") as file:
                 file.write(data)
-            os.chmod(half, mode, **where)
+            os.chmod(part, mode, **where)
             place = self._locate(name)[0]
             if self.held:
-                os.rename(half, place, src_dir_fd=self.held[-1], dst_dir_fd=self.held[-1])
+                os.rename(part, place, src_dir_fd=self.held[-1], dst_dir_fd=self.held[-1])
             else:
-                os.replace(half, place)
+                os.replace(part, place)
         except BaseException:
-            os.unlink(half, **where)
+            os.unlink(part, **where)
             raise
 
     def delete(self, parts: list[str]) -> None:
-        """Delete the file, and folders that become empty: git has none."""
+        """Delete the file, and folders that become empty, because git has no empty folders."""
         place, where = self._locate(parts[-1])
         os.unlink(place, **where)
         for name in reversed(parts[:-1]):

@@ -1,7 +1,7 @@
 """Find protocols by name: ours, and .kaizen/protocols/*.yml of the project or of the target.
 
-Those of the project are read from the disk, those of the target from its last commit. A run keeps
-the definition that it began with, so a later change of the file does not change the run.
+A project's protocols are read from the disk, a target's from its last commit. A run keeps the
+definition that it began with, so a later change of the file does not affect the run.
 """
 
 from __future__ import annotations
@@ -56,53 +56,56 @@ def list_sources(root: str, repo: str | None) -> list[Source]:
 
 
 def load_usable(name: str, store: Store, repo: str, options: dict[str, Any]) -> Protocol:
-    """Return the protocol of that name, if it has no faults and its gates pass their fixtures."""
+    """Return the protocol called `name`; refuse one with faults, or with a gate that misjudges a
+    fixture."""
     source = find_source(name, store.place.root, repo)
     protocol, faults = read_source(source)
     if protocol is None or faults:
-        more = len(faults) - SHOWN_MAX
+        hidden_count = len(faults) - SHOWN_MAX
         place = " --repo REPO" if source.whose == "target" else ""
         raise Refused(
             "bad_protocol",
-            f"{FOLDER}/{name}.yml cannot be run.",
-            "; ".join([*faults[:SHOWN_MAX], *([f"and {more} more"] if more > 0 else [])]),
-            f"Fix it; `P11 --name {name}{place}` checks it.",
+            f"The protocol {FOLDER}/{name}.yml cannot be run.",
+            "; ".join(
+                [*faults[:SHOWN_MAX], *([f"and {hidden_count} more"] if hidden_count > 0 else [])]
+            ),
+            f"Fix the file, then check it with `P11 --name {name}{place}`.",
         )
     if source.text is not None:
         for row in fixtures.prove_commands(protocol, store, repo, options):
             if not row["ok"]:
                 raise Refused(
                     "gate_not_proved",
-                    f"{row['step']} says {row['got']} about a {row['which']} fixture.",
+                    f"The gate {row['step']} ended a {row['which']} fixture with {row['got']}.",
                     row["says"],
-                    "The gate must tell good from bad: fix its command or the fixture.",
+                    "It must pass good fixtures and fail bad ones: fix its command or the fixture.",
                 )
     return protocol
 
 
 def find_source(name: str, root: str, repo: str | None) -> Source:
-    """Return the only protocol of that name; raise NotFound or Refused if there is none or more."""
+    """Return the protocol called `name`; refuse a name that does not exist or exists twice."""
     sources = list_sources(root, repo)
     matches = [source for source in sources if source.name == name]
     if not matches:
         raise NotFound(
             "unknown_protocol",
             f"There is no protocol {name[:60]!r}.",
-            "There are: " + ", ".join(dict.fromkeys(source.name for source in sources)) + ".",
-            f"Name one of them with --protocol, or write {FOLDER}/NAME.yml.",
+            f"Known are {', '.join(dict.fromkeys(source.name for source in sources))}.",
+            f"Name a known one with --protocol, or write {FOLDER}/NAME.yml.",
         )
     if len(matches) > 1:
         raise Refused(
             "protocol_name_taken",
             f"There are two protocols called {name}.",
-            f"One belongs to {matches[0].whose}, the other to the {matches[1].whose}.",
-            "Give yours another name.",
+            f"One comes from {matches[0].whose}, the other from the {matches[1].whose}.",
+            "Rename one of the two.",
         )
     return matches[0]
 
 
 def read_source(source: Source) -> tuple[Protocol | None, list[str]]:
-    """Return the protocol and its faults; None if the faults make it unusable."""
+    """Return (the protocol, its faults). The protocol is None if it has faults."""
     if source.text is None:
         return load_shipped(source.name), []
     try:

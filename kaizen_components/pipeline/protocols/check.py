@@ -1,5 +1,6 @@
-"""Find the faults of a protocol, each in a sentence: can it be run, and does it end?"""
+"""Find what prevents a protocol from running or from ending; each fault is one sentence."""
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -19,7 +20,10 @@ Follows = Callable[[Step, str], bool]
 
 
 def find_faults(given: Any) -> list[str]:
-    """Return the faults of a definition; later rules only see one that passed the earlier ones."""
+    """Return the faults of a definition.
+
+    Later rules run only if the earlier ones found nothing, because they rely on them.
+    """
     faults = list(_find_bad_values(given, "the file"))
     if not faults:
         with open(os.path.join(FOLDER, "schema.json"), encoding="utf-8") as file:
@@ -36,7 +40,7 @@ def find_faults(given: Any) -> list[str]:
 
 
 def _find_bad_values(value: Any, place: str) -> Iterator[str]:
-    """Yield what YAML can say and a record cannot hold."""
+    """Yield values that are valid in YAML but cannot be stored in a record."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if isinstance(name, str):
@@ -57,17 +61,17 @@ def _find_bad_values(value: Any, place: str) -> Iterator[str]:
 
 
 def check_names(protocol: Protocol) -> Iterator[str]:
-    """Steps, kinds and gates that are named exist, and no step takes a reserved name."""
+    """Yield a fault for each step, kind or gate that does not exist, and for reserved names."""
     steps = ", ".join(protocol.steps)
     if protocol.start not in protocol.steps:
         yield f"It starts with {protocol.start}, which is not a step; there are {steps}."
     for step in protocol.steps.values():
         if step.name in RUN_OUTCOME:
-            yield f"A step cannot be called {step.name}: that is how a run ends."
+            yield f"A step cannot be called {step.name}: that is an outcome of a run."
         if step.name == "request" or (step.name, step.answer) == ("brief", "json"):
             yield f"A step cannot be called {step.name}: Kaizen writes a file of that name."
         if step.keep and step.kind == "gate":
-            yield f"{step.name}: a gate cannot have `keep`; it judges each time."
+            yield f"{step.name}: a gate cannot have `keep`, because it judges each time."
         if step.answer and step.answer not in KINDS:
             yield f"{step.name}: there is no answer {step.answer!r}; there are {', '.join(KINDS)}."
         if step.gate and step.gate not in GATES:
@@ -84,25 +88,26 @@ def check_names(protocol: Protocol) -> Iterator[str]:
 
 
 def check_contracts(protocol: Protocol) -> Iterator[str]:
-    """Each step has what its kind needs, and nothing that would be ignored."""
+    """Yield a fault for each setting that a step lacks, or that its kind would ignore."""
     for step in protocol.steps.values():
         if step.answer in ("json", "text") and not step.prompt:
             yield f"{step.name}: an answer of kind {step.answer} needs a prompt."
         if (step.answer == "json") != (step.schema is not None):
-            yield f"{step.name}: an answer of kind json has a schema, and no other has one."
+            yield f"{step.name}: answers of kind json need a schema; other kinds cannot have one."
         if step.schema is not None and (why := explain_bad_schema(step.schema)):
             yield f"{step.name}: its schema is invalid: {why}."
         if (step.gate == "command") != bool(step.command):
-            yield f"{step.name}: a gate of kind command has a command, and no other has one."
+            yield f"{step.name}: gates of kind command need a command; others cannot have one."
         if step.prompt:
             yield from _check_prompt(step, step.prompt)
     for kind in [*KINDS, *GATES]:
         names = [step.name for step in protocol.steps.values() if kind in (step.answer, step.gate)]
         if len(names) > 1 and kind not in REPEATABLE:
-            yield f"{' and '.join(names)} are both of kind {kind}: only one may be."
+            yield f"{' and '.join(names)} are of kind {kind}, but only one step may be."
 
 
 def _check_prompt(step: Step, template: str) -> Iterator[str]:
+    """Yield a fault if the prompt is not a valid template or uses an unknown variable."""
     from jinja2 import meta
 
     from .. import prompt
@@ -125,12 +130,12 @@ def _check_prompt(step: Step, template: str) -> Iterator[str]:
 
 
 def check_edges(protocol: Protocol) -> Iterator[str]:
-    """Every way in which a step can end leads somewhere, and every step is reached."""
+    """Yield a fault for each reason without an edge, and for each step that is never reached."""
     for step in protocol.steps.values():
         reasons = load_kind(step.answer).reasons if step.answer else GATES[step.gate or ""].reasons
         for reason in reasons:
             if reason not in step.next:
-                yield f"{step.name} can end with {reason}, and no edge says where that leads."
+                yield f"{step.name} can end with {reason}, but no edge leads on from there."
         for reason in step.next:
             if reason not in reasons:
                 yield f"{step.name} never ends with {reason}; it can end with {', '.join(reasons)}."
@@ -145,7 +150,7 @@ def check_edges(protocol: Protocol) -> Iterator[str]:
 def _list_reachable(
     protocol: Protocol, start: list[str], follows: Follows = lambda step, reason: True
 ) -> set[str]:
-    """Return the steps and outcomes that can follow, over the edges that `follows` lets through."""
+    """Return the names reachable from `start` over the edges for which `follows` is true."""
     reached, pending = set(start), list(start)
     while pending:
         step = protocol.steps.get(pending.pop())
@@ -157,11 +162,11 @@ def _list_reachable(
 
 
 def check_loops(protocol: Protocol) -> Iterator[str]:
-    """Every loop has a bound: `attempts` of a step in it, or `times` of an edge.
+    """Yield a fault for each loop without a bound: `attempts` of a step, or `times` of an edge.
 
-    Kept steps form no ring: they are skipped once they have passed, so it would never end.
+    A loop of kept steps is a fault too: each is skipped once it has passed, so it never ends.
     """
-    free = {name for name, given in protocol.given["steps"].items() if "attempts" not in given}
+    free = {name for name, given in protocol.definition["steps"].items() if "attempts" not in given}
 
     def is_unbounded(step: Step, reason: str) -> bool:
         to, times = step.next[reason]
@@ -176,32 +181,32 @@ def check_loops(protocol: Protocol) -> Iterator[str]:
                 "give a step in it `attempts`, or an edge `times`."
             )
     for step in protocol.steps.values():
-        seen: list[str] = []
-        here: Step | None = step
-        while here and here.keep and here.name not in seen:
-            seen.append(here.name)
-            here = protocol.steps.get(here.next["pass"][0])
-        if here and here.keep and here.name == step.name:
-            yield f"{step.name} is kept, and its pass leads back to it: it would never end."
+        visited: list[str] = []
+        current: Step | None = step
+        while current and current.keep and current.name not in visited:
+            visited.append(current.name)
+            current = protocol.steps.get(current.next["pass"][0])
+        if current and current.keep and current.name == step.name:
+            yield f"{step.name} has `keep`, and its pass leads back to it: the run would never end."
 
 
 def check_acceptance(protocol: Protocol) -> Iterator[str]:
-    """Nothing is accepted before it passed, and before each gate that judges it passed."""
+    """Yield a fault if a run can be accepted although an answer or its gate has not passed."""
     for step in protocol.steps.values():
         for reason, (to, _) in step.next.items():
             if reason == "pass":
                 continue
             if to == "accepted":
-                yield f"{step.name}: only pass may lead to accepted, and {reason} does."
+                yield f"{step.name}: {reason} leads to accepted, but only pass may."
             if step.kind == "ask" and to in protocol.steps and protocol.steps[to].kind == "gate":
                 yield (
                     f"{step.name}: {reason} leads to the gate {to}; "
-                    "an answer that failed must be asked for again first."
+                    "after a failed answer, a new one must be asked for first."
                 )
     if "accepted" in _list_reachable(
         protocol, [protocol.start], lambda step, reason: step.kind == "ask" or reason != "pass"
     ):
-        yield "A run can be accepted without a gate having passed."
+        yield "A run can be accepted although no gate has passed."
     for step in protocol.steps.values():
         if step.answer and load_kind(step.answer).is_result:
 
@@ -213,11 +218,11 @@ def check_acceptance(protocol: Protocol) -> Iterator[str]:
                 )
 
             if "accepted" in _list_reachable(protocol, [step.next["pass"][0]], is_unseen):
-                yield f"The answer to {step.name} can be accepted without a gate having seen it."
+                yield f"The answer to {step.name} can be accepted although no gate has seen it."
 
 
 def check_needs(protocol: Protocol) -> Iterator[str]:
-    """What a step quotes or judges has been answered on every way to it."""
+    """Yield a fault for each step that can run before the answers that it quotes or judges."""
     for step in protocol.steps.values():
         if step.gate:
             needs = GATES[step.gate].needs
@@ -225,33 +230,37 @@ def check_needs(protocol: Protocol) -> Iterator[str]:
             answer = load_kind(step.answer or "")
             needs = answer.needs_for_checks if step.prompt else answer.needs
         for kind in needs:
-            givers = {one.name for one in protocol.steps.values() if kind in (one.answer, one.gate)}
+            givers = {
+                giver.name
+                for giver in protocol.steps.values()
+                if kind in (giver.answer, giver.gate)
+            }
             start = [protocol.start] if protocol.start not in givers else []
 
-            def avoids(one: Step, reason: str, givers: set[str] = givers) -> bool:
-                return one.next[reason][0] not in givers
+            def avoids(other: Step, reason: str, givers: set[str] = givers) -> bool:
+                return other.next[reason][0] not in givers
 
             if step.name in _list_reachable(protocol, start, avoids):
                 yield f"{step.name} can be reached before any step of kind {kind}, which it needs."
 
 
 def check_fixtures(protocol: Protocol) -> Iterator[str]:
-    """Each command gate has a good and a bad fixture that its command can be run on."""
+    """Yield a fault for each command gate that lacks a usable good or bad fixture."""
     for step in protocol.steps.values():
         if step.gate != "command":
             if step.fixtures:
-                yield f"{step.name}: only a gate of kind command has fixtures of its own."
+                yield f"{step.name}: only a gate of kind command can have fixtures."
             continue
         for which, verb in (("good", "pass"), ("bad", "fail")):
             if not step.fixtures.get(which):
-                yield f"{step.name} has no {which} fixture, which shows that it can {verb}."
-        for fixture in (one for fixtures in step.fixtures.values() for one in fixtures):
+                yield f"{step.name} needs a {which} fixture, which shows that it can {verb}."
+        for fixture in itertools.chain.from_iterable(step.fixtures.values()):
             for name, value in fixture.get("answers", {}).items():
-                asked = protocol.steps.get(name)
-                if asked is None or asked.kind != "ask":
+                answered = protocol.steps.get(name)
+                if answered is None or answered.kind != "ask":
                     yield f"{step.name}: a fixture answers {name}, which is not an ask step."
-                elif asked.answer == "json":
-                    for _, what in find_schema_faults(asked.schema or {}, value)[:1]:
+                elif answered.answer == "json":
+                    for _, what in find_schema_faults(answered.schema or {}, value)[:1]:
                         yield (
                             f"{step.name}: a fixture's answer to {name} does not follow its schema:"
                             f" {what}."
@@ -260,7 +269,7 @@ def check_fixtures(protocol: Protocol) -> Iterator[str]:
                 try:
                     check_path(path)
                 except PathRefused as error:
-                    yield f"{step.name}: a fixture cannot have that file. {error.what}"
+                    yield f"{step.name}: a fixture has a file with an invalid path. {error.what}"
 
 
 RULES = (check_edges, check_loops, check_acceptance, check_needs, check_fixtures)

@@ -1,4 +1,4 @@
-"""Run a protocol's own gates on their fixtures: the good ones must pass, the bad ones must not."""
+"""Run a protocol's command gates on their fixtures: good ones must pass, bad ones must fail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ WANTED = {"good": "pass", "bad": "check"}
 def prove_commands(
     protocol: Protocol, store: Store, repo: str, options: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for each fixture. Commands run on the target's last commit, in the sandbox."""
+    """Run each command gate on its fixtures and yield a row with the expected and actual reason.
+
+    The commands run in the sandbox, on the target's last commit.
+    """
     gates = [step for step in protocol.steps.values() if step.gate == "command"]
     if not gates:
         return
@@ -42,7 +45,7 @@ def prove_commands(
             for which, fixtures in step.fixtures.items():
                 for number, fixture in enumerate(fixtures, 1):
                     verdict = _judge_fixture(protocol, step, workspace, fixture)
-                    first = [finding.text for finding in verdict.findings[:1]]
+                    first_finding = [finding.text for finding in verdict.findings[:1]]
                     yield {
                         "step": step.name,
                         "which": which,
@@ -50,14 +53,14 @@ def prove_commands(
                         "expected": WANTED[which],
                         "got": verdict.reason,
                         "ok": verdict.reason == WANTED[which],
-                        "says": " ".join([verdict.says, *first]),
+                        "says": " ".join([verdict.says, *first_finding]),
                     }
 
 
 def _judge_fixture(
     protocol: Protocol, step: Step, workspace: Workspace, fixture: dict[str, Any]
 ) -> Verdict:
-    """Judge the base with the fixture's files in it and the fixture's answers."""
+    """Run one gate on the fixture's answers and on a copy of the base with the fixture's files."""
     job = workspace.make_base_job()
     if files := fixture.get("files"):
         head = os.path.join(workspace.folder, "head")

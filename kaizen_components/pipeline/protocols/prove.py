@@ -39,9 +39,8 @@ NOBODY = {
 
 
 def prove_all() -> list[dict[str, Any]]:
-    """Return a row for each fixture of all protocols: the step, the expected and the actual reason.
-
-    Takes half a minute.
+    """Run the fixtures of all shipped protocols; return a row for each, with what was expected and
+    what came. Takes half a minute.
     """
     gates = {"validate": gate_proofs.prove_static_gate(), "test": gate_proofs.prove_test_gate()}
     factory = [
@@ -49,12 +48,12 @@ def prove_all() -> list[dict[str, Any]]:
         *prove_base(),
         *({"step": step, **row} for step, rows in gates.items() for row in rows),
     ]
-    found = []
+    proofs = []
     for protocol, rows in (("codemode", codemode.prove_steps()), ("factory", factory)):
         order = list(load_shipped(protocol).steps)
         rows = sorted(rows, key=lambda row: order.index(row["step"]))
-        found += [{**row, "step": f"{protocol} {row['step']}"} for row in rows]
-    return found
+        proofs += [{**row, "step": f"{protocol} {row['step']}"} for row in rows]
+    return proofs
 
 
 def prove_answers(protocol_name: str) -> list[dict[str, Any]]:
@@ -70,7 +69,7 @@ def prove_answers(protocol_name: str) -> list[dict[str, Any]]:
             step = protocol.steps[step_name]
             answers = {"plan": SPEC, "build": case.get("build")}
             context = StepContext(protocol, REQUEST, {**dict.fromkeys(protocol.steps), **answers})
-            if "build" in case:  # about objections to asking at all
+            if "build" in case:  # the fixture is about objections that come before the question
                 verdict = kind_of(step).find_objection(workspace, context)
             else:
                 verdict = check_answer(step, workspace, context, case["answer"])
@@ -80,6 +79,7 @@ def prove_answers(protocol_name: str) -> list[dict[str, Any]]:
 
 @contextlib.contextmanager
 def _create_workspace() -> Iterator[Workspace]:
+    """Yield the workspace of a small repository with one commit."""
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
         repo = os.path.join(place, "repo")
         write_tree(repo, FILES)
@@ -93,7 +93,7 @@ def _create_workspace() -> Iterator[Workspace]:
 
 
 def prove_base() -> list[dict[str, Any]]:
-    """Run `ready` on a base that passes a command of its own, and on one that does not."""
+    """Run the gate `ready` on a base whose test command passes, and on one whose command fails."""
     rows = []
     with _create_workspace() as workspace:
         for name, code, expected in (

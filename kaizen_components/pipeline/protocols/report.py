@@ -35,7 +35,7 @@ def list_protocols(store: Store, repo: str | None) -> dict[str, Any]:
 def check_protocol(
     store: Store, name: str, repo: str, options: dict[str, Any], write_skills: bool
 ) -> dict[str, Any]:
-    """Return everything about one protocol; write its steps as skills only if it can be run."""
+    """Check one protocol and describe it; with `write_skills`, write its skills if it is usable."""
     source = find_source(name, store.place.root, repo)
     protocol, faults = read_source(source)
     if protocol is None:
@@ -47,7 +47,7 @@ def check_protocol(
             "fixtures": [],
             "skills": [],
         }
-    faults = find_faults(protocol.given)
+    faults = find_faults(protocol.definition)
     pages = skills.render_skills(protocol)
     if source.text is not None:  # `codemode-spec` with a step `synthesis` is codemode's own skill
         shipped = {
@@ -61,7 +61,7 @@ def check_protocol(
     try:
         rows = list(fixtures.prove_commands(protocol, store, repo, options))
     except KaizenError as error:
-        says = f"Its gates could not be tried: {error.what} {error.why} {error.next}"
+        says = f"Its gates could not be run on fixtures: {error.what} {error.why} {error.next}"
         faults.append(says.strip())
     usable = not faults and all(row["ok"] for row in rows)
     is_written = write_skills and usable

@@ -1,6 +1,6 @@
-"""Render each step that an agent answers as a skill: input, output, validator, next, commands.
+"""Render a skill for each step that an agent answers: input, output, validator, next, commands.
 
-Made from the protocol, so that an agent reads the same contract that the session enforces.
+The text is made from the protocol, so an agent reads the same contract that the session enforces.
 """
 
 import json
@@ -45,7 +45,7 @@ kaizen P4 --lease LEASE --file ANSWER --json
 
 
 def render_skills(protocol: Protocol) -> dict[str, str]:
-    """Return path below the repository -> text, for each step that an agent answers."""
+    """Return {path in the repository: text} of the skill of each step that an agent answers."""
     pages = {}
     for step in protocol.steps.values():
         if step.kind != "ask":
@@ -60,7 +60,7 @@ def render_skills(protocol: Protocol) -> dict[str, str]:
             for reason, (to, times) in step.next.items()
         ]
         kind = kind_of(step)
-        form = kind.form(step)
+        form = kind.describe_form(step)
         if "schema" in form:
             schema = json.dumps(form["schema"], indent=1)
             output = f"One JSON object that follows this schema:\n\n```json\n{schema}\n```"
@@ -73,7 +73,7 @@ def render_skills(protocol: Protocol) -> dict[str, str]:
             title=f"{protocol.name}: {step.name}",
             about=f"{about}. At most {step.attempts} attempts.",
             output=output,
-            checked=kind.checked,
+            checked=kind.checks,
             following="\n".join(following),
         )
     return pages

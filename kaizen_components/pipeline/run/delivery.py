@@ -1,4 +1,4 @@
-"""What happens to accepted work. Every action here can be repeated without another effect."""
+"""Deliver accepted work. Every action here is idempotent, because a crash can repeat it."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from .journal import Journal
 
 
 def deliver(journal: Journal, work: Workspace, context: StepContext) -> dict[str, Any]:
-    """Create a branch with the change, apply it if --apply was given, and return where it is.
+    """Create a branch with the change, apply it if --apply was given, and return what was done.
 
-    A protocol that changes no files delivers a fixture of cases, or nothing but its artifacts.
+    A protocol without edits delivers a fixture of its cases, or only its artifacts.
     """
-    build = context.text("edits")
+    build = context.find_answer("edits")
     if not build:
-        if context.text("cases"):
+        if context.find_answer("cases"):
             return eval_case.deliver_fixture(journal.store.place.root, journal.run, context)
         return {}
-    commit = work.write_candidate(context.spec, build, context.text("tests"))
+    commit = work.write_candidate(context.spec, build, context.find_answer("tests"))
     work.target.adopt_commit(work.objects, commit)
     name = f"kaizen/{journal.run['id']}"
     work.target.create_branch(name, commit)

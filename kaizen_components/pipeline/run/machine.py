@@ -25,7 +25,7 @@ TABLE = {
 REFUSED = "refused"  # a refused call is counted, also after the end
 # Refusals that show a broken protocol: a step skipped, answered twice or decided by the agent. The
 # others can happen to an honest agent, such as a lease that ran out.
-ILLEGAL_MOVES = ("unknown-lease", "lease-used", "another-step", "gates-are-ours")
+ILLEGAL_MOVES = ("lease-used", "another-step", "gates-are-ours")
 ANYWHERE = ("leased", "released", REFUSED)  # they change only the lease and the count of refusals
 ENDS = ("ending", "delivering", "ended")
 SPENT = ("calls", "tokens_in", "tokens_out", "cost_usd", "seconds")

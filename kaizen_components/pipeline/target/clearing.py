@@ -1,4 +1,4 @@
-"""Delete what an earlier call left, for certain: leftovers would be taken for our own files."""
+"""Delete files that an earlier call left behind; a gate must never use them by mistake."""
 
 import os
 import shutil
@@ -7,7 +7,8 @@ from ...errors import Unavailable
 
 
 def delete_path(path: str) -> None:
-    """Delete a file, a folder or a link, never what the link leads to; or raise Unavailable."""
+    """Delete a file, a folder or a link, but never the link's target; raise Unavailable if that
+    fails."""
     if os.path.islink(path) or os.path.isfile(path):
         os.unlink(path)
     shutil.rmtree(path, ignore_errors=True)
@@ -17,9 +18,9 @@ def delete_path(path: str) -> None:
     if os.path.lexists(path):
         raise Unavailable(
             "cannot_clear",
-            f"{os.path.basename(path)} of the run cannot be removed.",
-            "A gate must not use files that others could have written.",
-            f"Remove {path}, then continue.",
+            f"The folder {os.path.basename(path)} of the run cannot be deleted.",
+            "A gate must not use files that somebody else could have written.",
+            f"Delete {path}, then continue the run.",
         )
 
 

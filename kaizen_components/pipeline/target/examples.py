@@ -1,7 +1,7 @@
-"""Show the writer of new tests how an existing test file imports and prepares, not what it tests.
+"""Show the writer of new tests the imports and fixtures of an existing test file, but no tests.
 
-A small model copies the tests that it sees. A copied test passes without the change, and the TEST
-gate refuses that.
+A small model copies the tests that it sees. The TEST gate refuses a copied test, because it passes
+without the change.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Write a small tree of files, as fixtures need it."""
+"""Write the small trees of files that gate fixtures use."""
 
 import os
 

@@ -17,7 +17,9 @@ def check_protected(job: Job) -> list[Finding]:
     """Return a finding for each protected file that was touched without a grant."""
     return [
         Finding(
-            "protected", f"{path} was {how}: it is protected, and the spec does not grant it.", path
+            "protected",
+            f"{path} was {how}, but it is protected and the spec does not grant it.",
+            path,
         )
         for path, how in sorted(list_touched(job).items())
     ]
@@ -39,7 +41,8 @@ def list_touched(job: Job) -> dict[str, str]:
 
 
 def restore_protected(job: Job, place: str) -> None:
-    """Make the protected files of a copy those of the base: put them back, or remove new ones."""
+    """Restore the protected files in `place` from the base, and delete protected files that the
+    base does not have."""
     for path in list_files(place) | list_files(job.base):
         source, target = os.path.join(job.base, path), os.path.join(place, path)
         if _is_guarded(job, path):
@@ -50,7 +53,7 @@ def restore_protected(job: Job, place: str) -> None:
 
 
 def copy_new_tests(job: Job, place: str) -> None:
-    """Copy the new tests as they are in head."""
+    """Copy the run's new test files from head into `place`."""
     for path in job.tests:
         source = os.path.join(job.head, path)
         if os.path.isfile(source):
@@ -58,7 +61,7 @@ def copy_new_tests(job: Job, place: str) -> None:
 
 
 def list_files(root: str, skipped: frozenset[str] = SKIPPED) -> set[str]:
-    """Return every file and link below a folder, with / between the parts."""
+    """Return the path of every file and link below a folder, with forward slashes."""
     files = set()
     for folder, folders, names in os.walk(root):
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
@@ -69,7 +72,7 @@ def list_files(root: str, skipped: frozenset[str] = SKIPPED) -> set[str]:
 
 
 def copy_file(source: str, target: str) -> None:
-    """Copy a file or a link, in place of what is there."""
+    """Copy a file or a link, and replace what is at `target`."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if os.path.isdir(target) and not os.path.islink(target):
         shutil.rmtree(target)
@@ -79,9 +82,9 @@ def copy_file(source: str, target: str) -> None:
 
 
 def matches_any(path: str, globs: Iterable[str]) -> bool:
-    """Return whether a path fits one of the globs.
+    """Return whether a path matches one of the globs.
 
-    ** is any number of folders, and a glob without / fits in every folder.
+    ** matches any number of folders, and a glob without / matches in every folder.
     """
     return any(_compile_glob(glob).fullmatch(path) for glob in globs)
 

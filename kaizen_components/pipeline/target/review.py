@@ -1,4 +1,4 @@
-"""Find the plain facts in a diff: new dependencies, changed schemas, paths out of scope."""
+"""Find new dependencies, changed schemas and out-of-scope paths in the changes of a candidate."""
 
 import ast
 import itertools
@@ -31,7 +31,10 @@ Read = Callable[[str], bytes | None]
 def find_objections(
     spec: dict[str, Any], changes: dict[str, bytes | None], read: Read, there: set[str]
 ) -> list[Finding]:
-    """Return the findings, sorted by path; without any, the reviewer may be asked."""
+    """Return a finding for each change that needs a grant, sorted by path.
+
+    The reviewer is asked only if there is none.
+    """
     forbidden = tuple(
         match[1] for text in spec["out_of_scope"] if (match := FORBIDS.fullmatch(text.strip()))
     )
@@ -50,7 +53,7 @@ def find_objections(
             if known is None:
                 known = _list_known_modules(there, changes, read)
             for name in sorted(list_imports(data) - list_imports(read(path) or b"") - known):
-                says = f"{path} imports {name}, which nothing here used before."
+                says = f"{path} imports {name}, which the project did not use before."
                 findings.append(Finding("dependency", says, path))
     return findings
 
@@ -73,8 +76,8 @@ def list_imports(data: bytes) -> set[str]:
 def _list_known_modules(there: set[str], changes: dict[str, bytes | None], read: Read) -> set[str]:
     """Return the modules that need no new dependency.
 
-    They are the standard library, the project's own including those that the change adds, and what
-    it imports or requires already; most distributions are imported by their name.
+    They are the standard library, the project's own modules (also new ones), what it imports
+    already, and its requirements, because most distributions are imported by their name.
     """
     known = {"pytest", *sys.stdlib_module_names}
     for path in there | {path for path, data in changes.items() if data is not None}:

@@ -68,7 +68,7 @@ class Gate(TypedDict, total=False):
             Field(
                 min_length=1,
                 max_length=200,
-                description="a command of its own, as a list of words; exit code 0 passes",
+                description="the command to run, as a list of words; exit code 0 passes",
             ),
         ]
     ]
@@ -120,12 +120,15 @@ def read_settings(base: str) -> Settings:
         return parse_settings(None)
     except OSError as error:
         raise Refused(
-            "bad_settings", f"{PATH} cannot be read.", str(error.strerror), "Make it a plain file."
+            "bad_settings",
+            f"{PATH} cannot be read.",
+            str(error.strerror),
+            "Make it a plain, readable file and commit it.",
         ) from None
 
 
 def parse_settings(data: bytes | None) -> Settings:
-    """Return the settings that a file's content declares; `data` is None if there is no file."""
+    """Parse and check the content of the file; None stands for a missing file."""
     text = (data or b"").decode("utf-8", "replace")
     try:
         given = tomllib.loads(text)
@@ -140,7 +143,7 @@ def parse_settings(data: bytes | None) -> Settings:
     except ValidationError as error:
         places = [(_find_line(text, fault["loc"]), fault) for fault in error.errors()]
         raise _explain_fault(*min(places, key=lambda place: place[0])) from None
-    # The values are those of the file: pydantic turns 60 into 60.0, and a run records its budget.
+    # The parsed TOML, because pydantic turns 60 into 60.0, and a run records its budget.
     gates, budget = given.pop("gates", {}), given.pop("budget", {})
     if "protected" in given:
         given["protected"] = (*PROTECTED, *given["protected"])
@@ -167,13 +170,13 @@ def _load_properties() -> dict[str, dict[str, Any]]:
 
 
 def _explain_fault(line: int, fault: Any) -> Refused:
-    """Return the error for a fault that pydantic found."""
+    """Return the error for a fault that pydantic found on this line."""
     keys = [part for part in fault["loc"] if isinstance(part, str)]
     name, parents = ".".join(keys), keys[:-1]
     known = _load_properties()["gate" if len(parents) == 2 else "".join(parents)]
     if fault["type"] == "extra_forbidden":
         what = "is unknown"
-        why = f"Known are {', '.join([*known][:-1])} and {[*known][-1]}."
+        why = f"The known keys are {', '.join([*known][:-1])} and {[*known][-1]}."
     elif fault["type"] == "missing":
         what, why = "is missing", 'Add a line such as command = ["make", "check"].'
     elif fault["type"] == "dict_type":
@@ -197,7 +200,7 @@ def _describe_value(schema: dict[str, Any]) -> str:
 
 
 def _find_line(text: str, loc: tuple[int | str, ...]) -> int:
-    """Return the line of a key, or of its table's header; 0 if it is written in another way."""
+    """Return the line of a key, or of its table's header; 0 if neither is found."""
     *parents, name = [part for part in loc if isinstance(part, str)]
     place = ".".join(parents)
     here, header_line = "", 0
@@ -212,7 +215,7 @@ def _find_line(text: str, loc: tuple[int | str, ...]) -> int:
 
 
 def render_settings_table() -> str:
-    """Return the reference in docs/pipeline-target.md."""
+    """Return the table of all keys for docs/pipeline-target.md."""
     defaults = {**vars(Settings()), "protected": "none", "replace": "false", "command": "none"}
     keys: dict[tuple[str, str], list[str]] = {}  # that differ only in their name share a row
     for name, where in TABLES:
@@ -220,8 +223,8 @@ def render_settings_table() -> str:
             if "$ref" not in schema:
                 default = defaults.get(key, "the protocol's")
                 is_text = default in ("none", "the protocol's")
-                shown = default if is_text else f"`{default}`"
-                row = f"{_describe_value(schema)} | {shown} | {schema['description']} |"
+                default = default if is_text else f"`{default}`"
+                row = f"{_describe_value(schema)} | {default} | {schema['description']} |"
                 keys.setdefault((where, row), []).append(f"`{key}`")
     head = ["| table | key | value | default | what it is |", "|---|---|---|---|---|"]
     return "\n".join(

@@ -16,20 +16,20 @@ from ...git.repository import find_repository
 from ...records.files.files import hash_tree
 from ...records.files.working_tree import OWN_FOLDERS
 
-UNSPEAKABLE = re.compile(r"[\x00-\x1f\ud800-\udfff]")  # control characters, not UTF-8
+UNSPEAKABLE = re.compile(r"[\x00-\x1f\ud800-\udfff]")  # control characters, or not UTF-8
 
 
 class Target:
-    """A working tree, or a folder in one: `--repo ../mono/app` only has what is in that folder.
+    """The target of a run: a working tree, or a folder in one, such as `--repo ../mono/app`.
 
-    `objects` is a private folder where git keeps what the repository does not have yet.
+    The parameter `objects` of its methods is a private folder for new git objects.
     """
 
     def __init__(self, path: str):
         self.path = os.path.abspath(path)
         self.layout = find_repository(self.path)
         self.store = ObjectStore(self.layout)
-        self.left_out: list[str] = []  # by the newest export: submodules, and links that lead out
+        self.left_out: list[str] = []  # of the newest export: submodules, and links to outside
         self._trees: dict[str, str] = {}
         self._names: dict[str, dict[str, TreeEntry]] = {}
 
@@ -44,7 +44,7 @@ class Target:
                 "no_commit",
                 "The target has no commit yet.",
                 "A run starts from the last commit.",
-                "Commit your files, then begin again.",
+                "Commit your files, then start the run again.",
             )
         commit = result.text.strip()
         prefix = self.layout.prefix
@@ -52,23 +52,23 @@ class Target:
             raise Refused(
                 "nothing_committed",
                 "No file of the folder that --repo names is committed.",
-                "A run starts from the last commit of its repository.",
-                "Commit the folder, or name another.",
+                "A run starts from the last commit of the repository.",
+                "Commit the folder, or name another folder.",
             )
         return commit
 
     def is_dirty(self) -> bool:
-        """Are there changes that are not part of the commit, and so not of a run?"""
+        """Return whether there are uncommitted changes, which a run does not see."""
         words = ("--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames")
         return bool(run_git(self.path, "status", *words, "--ignore-submodules=dirty", ".").out)
 
     def list_submodules(self, commit: str) -> list[str]:
-        """Return the submodules, which no run sees: each is another repository."""
+        """Return the paths of the submodules, which a run does not see."""
         entries = self.store.list_entries(commit, self.layout.prefix)
         return [entry.path for entry in entries if entry.mode == SUBMODULE]
 
     def list_paths(self, commit: str) -> list[str]:
-        """Return the files of a commit, sorted, without names that no answer could contain."""
+        """Return the files of a commit, sorted, without paths that an answer cannot contain."""
         entries = self.store.list_entries(commit, self.layout.prefix)
         return sorted(
             entry.path
@@ -77,7 +77,7 @@ class Target:
         )
 
     def read_blob(self, commit: str, path: str) -> bytes | None:
-        """Return the content of a file of the commit; None if there is none."""
+        """Return the content of a file of the commit, or None if it does not exist."""
         if commit not in self._names:
             self._names[commit] = {
                 entry.path: entry for entry in self.store.list_entries(commit, self.layout.prefix)
@@ -95,7 +95,7 @@ class Target:
         return self.hash_files(commit)
 
     def hash_files(self, commit: str, objects: str | None = None) -> str:
-        """Return the hash that a witnessed proof has of the same files; it is not git's."""
+        """Return the tree hash that a witnessed proof records of the same files (not git's)."""
         if commit not in self._trees:
             entries = self.store.list_entries(commit, self.layout.prefix, objects)
             self._trees[commit] = hash_tree(
@@ -120,14 +120,14 @@ class Target:
     def find_changed_lines(
         self, base: str, head: str, objects: str | None = None
     ) -> dict[str, set[int]]:
-        """Return path -> numbers of lines that are new or changed in head, not of deleted files."""
+        """Return {path: numbers of new and changed lines in head}, without deleted files."""
         return self._diff(base, head, objects).find_changed_lines()
 
     def _diff(self, base: str, head: str, objects: str | None = None) -> Diff:
         return Diff(self.store, self.layout.prefix, base, head, objects)
 
     def adopt_commit(self, objects: str, commit: str) -> None:
-        """Import an accepted commit from the private objects: the first change to the target."""
+        """Copy an accepted commit from the private objects into the target's repository."""
         deliver.import_commit(self.store, self.layout, objects, commit)
 
     def create_branch(self, name: str, commit: str) -> None:
@@ -135,7 +135,7 @@ class Target:
         deliver.create_branch(self.layout, name, commit)
 
     def is_applied(self, base: str, head: str) -> bool:
-        """Is everything that the commit changes in the working tree?"""
+        """Return whether the working tree already has everything that the commit changes."""
         return not deliver.find_unapplied(self.store, self.layout, self._diff(base, head), head)
 
     def apply_to_worktree(self, base: str, head: str) -> None:

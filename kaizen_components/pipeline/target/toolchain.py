@@ -1,7 +1,4 @@
-"""Find the target's own tools: its interpreter, the folders it reads, and the tools that it has.
-
-Nothing is installed.
-"""
+"""Find the target's interpreter, its tools, and the folders they read; install nothing."""
 
 import json
 import os
@@ -20,10 +17,10 @@ from .target import Target
 # tool -> the gate that runs it
 NEEDED = {"ruff": "check", "mypy": "check", "pytest": "test", "coverage": "test"}
 ASK_S = 120
-# -I: neither the working folder nor PYTHONPATH may put a module of its own in a tool's place.
+# With -I, a module in the working folder or on PYTHONPATH cannot replace a tool.
 ISOLATED = "-I"
-# An installed version is believed without starting the tool: starting all four took 0.7 s at each
-# call. A broken tool fails in its gate, and the gate is then blocked.
+# The installed version is read without starting the tool, because starting all four took 0.7 s at
+# each call. A broken tool fails later in its gate, which is then blocked.
 ASK = """
 import importlib.metadata, importlib.util, json, subprocess, sys
 def ask(name):
@@ -63,11 +60,14 @@ class Interpreter:
 
 
 def find_tools(target: Target, python: str | None = None, commit: str | None = None) -> Tools:
-    """Return the tools of `python`, or else of the target's .venv or venv, of uv, of the PATH."""
+    """Return the tools of `python`; without it, of the target's .venv or venv, of uv, or of the
+    Python on the PATH."""
     named = find_interpreter(target, python) if python else None
     place = named or _find_environment(target) or _find_on_path(target)
     answer = _answers.get(place.path)
-    if answer is None or set(NEEDED) - set(answer["versions"]):  # it may be installed by now
+    if answer is None or set(NEEDED) - set(
+        answer["versions"]
+    ):  # a missing tool may be installed by now
         answer = _answers[place.path] = ask_interpreter(place)
     if place.uv:
         install = "uv add --dev"
@@ -84,7 +84,7 @@ def find_tools(target: Target, python: str | None = None, commit: str | None = N
         path.startswith("src/") and path.endswith(".py") for path in paths
     )
     return Tools(
-        [answer["executable"]],  # not the path that was asked, which may be a script
+        [answer["executable"]],  # not place.path, which may be a script
         _list_folders_read(target, answer),
         ("src", ".") if has_src else (".",),
         versions,
@@ -93,9 +93,9 @@ def find_tools(target: Target, python: str | None = None, commit: str | None = N
 
 
 def find_missing_tools(tools: Tools, settings: Settings | None = None) -> list[Finding]:
-    """Return a finding with an install line for each tool that a gate needs and does not have.
+    """Return a finding with an install line for each missing tool that a gate needs.
 
-    A gate that the settings replace needs none.
+    A gate whose command the settings replace needs no tool.
     """
     replaced = settings.replaces if settings else frozenset()
     return [
@@ -113,21 +113,21 @@ def find_interpreter(target: Target, python: str) -> Interpreter:
     raise NotFound(
         "no_python",
         f"There is no interpreter {python[:80]!r}.",
-        "--python takes its path or its name.",
-        "",
+        "It is neither a file nor a program on the PATH.",
+        "Give --python the path or the name of an interpreter.",
     )
 
 
 def _find_environment(target: Target) -> Interpreter | None:
-    """Return the environment beside the target's files, or further up in its repository."""
+    """Return the .venv or venv in the target's folder, or in a parent folder in its repository."""
     folder = target.path
     while True:
         for name in (".venv", "venv"):
             for program in (("bin", "python"), ("Scripts", "python.exe")):
                 path = os.path.join(folder, name, *program)
                 if os.path.isfile(path):
-                    shown = os.path.relpath(path, target.path).replace(os.sep, "/")
-                    return Interpreter(path, shown, _is_uv(target))
+                    relative = os.path.relpath(path, target.path).replace(os.sep, "/")
+                    return Interpreter(path, relative, _is_uv(target))
         parent = os.path.dirname(folder)
         if os.path.realpath(folder) == os.path.realpath(target.layout.top) or folder == parent:
             return None
@@ -135,7 +135,7 @@ def _find_environment(target: Target) -> Interpreter | None:
 
 
 def _is_uv(target: Target) -> bool:
-    """Does uv manage this project? Its lock file or its settings say so."""
+    """Return whether uv manages this project: it has a lock file or a table [tool.uv]."""
     for folder in {target.path, target.layout.top}:
         if os.path.isfile(os.path.join(folder, "uv.lock")):
             return True
@@ -150,7 +150,7 @@ def _is_uv(target: Target) -> bool:
 
 
 def _find_on_path(target: Target) -> Interpreter:
-    """Return the interpreter that uv would use in its project, or else the one on the PATH."""
+    """Return the interpreter of a uv project; otherwise the one on the PATH, or our own."""
     uv = shutil.which("uv")
     if uv and _is_uv(target):
         environment = os.environ.get("UV_PROJECT_ENVIRONMENT")
@@ -192,17 +192,18 @@ def ask_interpreter(place: Interpreter) -> dict[str, Any]:
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise Unavailable(
             "python_does_not_run",
-            f"{place.name} does not run.",
+            f"The interpreter {place.name} does not run.",
             f"It did not report its version ({type(error).__name__}).",
             "Repair the target's environment, or name another interpreter with --python.",
         ) from None
 
 
 def _list_folders_read(target: Target, answer: dict[str, Any]) -> tuple[str, ...]:
-    """Return the folders that the interpreter needs: its environment, its base, and each link's.
+    """Return the folders that the interpreter reads: its environment, its base installation, and
+    the folder of each link to it.
 
-    The source folder of a target installed in editable mode is among them, but never the top with
-    `.git`.
+    If the target is installed in editable mode, its source folder is included, but never the root
+    of the repository, which has `.git`.
     """
     folders = {
         clean(path) for path in answer["prefixes"] for clean in (os.path.abspath, os.path.realpath)
@@ -218,7 +219,7 @@ def _list_folders_read(target: Target, answer: dict[str, Any]) -> tuple[str, ...
         if entry.startswith(top + os.sep) and os.path.isdir(entry):
             folders.add(entry)
     home = os.path.expanduser("~")
-    folders -= {os.path.abspath(os.sep), home, os.path.realpath(home)}  # they hold everything
+    folders -= {os.path.abspath(os.sep), home, os.path.realpath(home)}  # too much would be readable
     return tuple(
         folder
         for folder in sorted(folders)

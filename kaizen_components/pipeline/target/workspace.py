@@ -1,4 +1,4 @@
-"""Prepare the files of a run: the exported base, the candidate, and what prompts quote of them."""
+"""Prepare the files of a run: the exported base, the candidate, and the files quoted in prompts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ READMES = ("README.md", "README.rst", "README.txt", "README")
 
 
 class Workspace:
-    """The working files of a run; all can be made again from its records and the base commit."""
+    """The working files of a run, which can be recreated from its records and the base commit."""
 
     def __init__(
         self, place: Place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None
@@ -60,27 +60,28 @@ class Workspace:
 
     @property
     def base(self) -> str:
-        """The folder with the base tree; exported once."""
+        """The folder with the base tree, which is exported at the first use."""
         if self._base is None:
             self._base = self._export_base("base")
         return self._base
 
     def export_inputs(self) -> str:
-        """Export the base into a folder for an agent to read; gates never look at it."""
+        """Export the base into a folder for an agent to read, which gates never use."""
         return os.path.abspath(self._export_base("inputs"))
 
     def _export_base(self, name: str) -> str:
-        """Export the base into a folder of that name, whole or not at all."""
-        folder, half = os.path.join(self.folder, name), os.path.join(self.folder, f"{name}.part")
+        """Export the base into the folder `name`, unless it exists; a failure leaves no folder."""
+        folder = os.path.join(self.folder, name)
+        part = folder + ".part"
         if not os.path.isdir(folder):
-            shutil.rmtree(half, ignore_errors=True)
-            os.makedirs(half)
-            self.target.export_commit(self.commit, half)
-            os.rename(half, folder)
+            shutil.rmtree(part, ignore_errors=True)
+            os.makedirs(part)
+            self.target.export_commit(self.commit, part)
+            os.rename(part, folder)
         return folder
 
     def delete_gate_files(self) -> None:
-        """Delete all files that gates use: an agent could have changed them between two calls."""
+        """Delete all files that gates use, because an agent could have changed them meanwhile."""
         self._base = self._settings = None
         for name in ("base", "base.part", "head", "scratch", "objects"):
             delete_path(os.path.join(self.folder, name))
@@ -100,7 +101,7 @@ class Workspace:
         return self.target.list_paths(self.commit)
 
     def read(self, path: str) -> bytes | None:
-        """Return a file of the base as the builder sees it; None if it does not exist."""
+        """Return the content of a file of the base, or None if it does not exist."""
         return self.target.read_blob(self.commit, path)
 
     def render_listing(self) -> str:
@@ -109,7 +110,7 @@ class Workspace:
         return "\n".join(paths[:LISTED_MAX]) + more
 
     def quote_files(self, paths: list[str]) -> list[dict[str, str]]:
-        """Return files as a prompt shows them."""
+        """Return the path and text of each file for a prompt, shortened."""
         return [
             {"path": path, "text": self._read_text(path)}
             for path in paths[:QUOTED_MAX]
@@ -117,9 +118,9 @@ class Workspace:
         ]
 
     def quote_context(self, cited: list[str]) -> list[dict[str, str]]:
-        """Return what a builder sees: the cited files, and a small repository's other sources.
+        """Return the files that a builder sees: the cited ones, and small other sources.
 
-        A scout forgets the one file that matters more often than a few thousand characters harm.
+        A scout often forgets an important file, and a few thousand more characters do no harm.
         """
         paths = list(dict.fromkeys(cited))
         room = ROOM_CHARS - sum(len(self._read_text(path)) for path in paths)
@@ -140,7 +141,7 @@ class Workspace:
         return name, self._read_text(name)[:README_CHARS_MAX] if name else ""
 
     def search_lines(self, text: str) -> str:
-        """Return the lines of the base that have a word of the text, as grep would."""
+        """Return the lines of the base that contain a word of `text`, in the form of grep."""
         words = {word.lower() for word in WORDS.findall(text)}
         hits = []
         for path in self.list_paths():
@@ -153,7 +154,7 @@ class Workspace:
         return "\n".join(hits[:HITS_MAX])
 
     def list_likely_sources(self) -> list[str]:
-        """Return the files that a scout reads first: the smallest sources, near the top."""
+        """Return the sources that a scout reads first: near the root, and the smallest first."""
         sources = [
             path for path in self.list_paths() if path.endswith((".py", ".toml", ".js", ".ts"))
         ]
@@ -163,14 +164,14 @@ class Workspace:
 
     @property
     def is_pytest(self) -> bool:
-        """Does our own gate run the tests? Else the repository's command does, in any language."""
+        """Return whether our gate runs the tests with pytest; else the settings have a command."""
         return "test" not in self.settings.replaces
 
     def is_test(self, path: str) -> bool:
         return bool((TESTS if self.is_pytest else OTHER_TESTS).search(path))
 
     def list_examples(self) -> list[dict[str, str]]:
-        """Return existing tests, so that new ones import the code in the same way."""
+        """Return existing test files without their tests, as examples of imports and fixtures."""
         tests = [path for path in self.list_paths() if self.is_test(path)]
         files = self.quote_files(
             sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX]
@@ -182,7 +183,10 @@ class Workspace:
         )
 
     def choose_test_path(self, title: str) -> str:
-        """Return a free path for new tests, beside the existing ones and named like them; or ""."""
+        """Return an unused path for new tests, beside existing ones and named like them.
+
+        Return an empty text if there is no existing test to follow.
+        """
         example = next(
             (file["path"] for file in self.list_examples()),
             "tests/test_.py" if self.is_pytest else "",
@@ -203,18 +207,18 @@ class Workspace:
         return next(path for path in paths if path not in self.list_paths())
 
     def apply_answer(self, text: str) -> dict[str, bytes | None]:
-        """Return path -> new content of everything that one answer says, or raise EditRefused."""
+        """Return {path: new content} of the edits in an answer, or raise EditRefused."""
         paths = self.list_paths()
 
         def is_link(path: str) -> bool:
             here = os.path.join(self.base, path)
-            # A link that leads out of the base is listed, but not exported.
+            # A link to outside of the base is listed, but not exported.
             return os.path.islink(here) or (path in paths and not os.path.isfile(here))
 
         return edits.apply_edits(edits.parse_edits(text), self.read, there=paths, is_link=is_link)
 
     def collect_changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
-        """Return path -> new content of everything that the answers say."""
+        """Return {path: new content} of the edits in both answers together."""
         changes: dict[str, bytes | None] = {}
         for text in (build, tests):
             if text is not None:
@@ -222,7 +226,7 @@ class Workspace:
         return changes
 
     def make_job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:
-        """Return what a gate gets."""
+        """Write the candidate's tree into `head`, and return the job for a gate."""
         head = os.path.join(self.folder, "head")
         shutil.rmtree(head, ignore_errors=True)
         shutil.copytree(self.base, head, symlinks=True)
@@ -248,7 +252,7 @@ class Workspace:
         return find_tools(self.target, self.options.get("python"), self.commit)
 
     def make_base_job(self) -> Job:
-        """Return what a gate gets before anything was written: the base, twice."""
+        """Return the job for a gate that judges the base itself, before any answer."""
         tree, scratch = self.target.hash_files(self.commit), os.path.join(self.folder, "scratch")
         os.makedirs(scratch, exist_ok=True)
         tools = self._find_tools()
@@ -256,11 +260,11 @@ class Workspace:
 
     @property
     def objects(self) -> str:
-        """The folder of new git objects, so that a failed run leaves nothing in the target."""
+        """The private folder for new git objects; a failed run leaves none in the target."""
         return os.path.join(self.folder, "objects")
 
     def write_candidate(self, spec: dict[str, Any], build: str, tests: str | None) -> str:
-        """Write the commit that the answers make, and return its hash."""
+        """Write a commit with the edits of the answers, and return its hash."""
         return self.target.write_commit(
             self.commit,
             self.collect_changes(build, tests),
@@ -272,7 +276,7 @@ class Workspace:
         return self.target.render_diff(self.commit, commit, self.objects)
 
     def delete_files(self) -> None:
-        """Delete everything that can be made again."""
+        """Delete all files that can be recreated."""
         self._base = None
         for name in ("base", "base.part", "head", "scratch", "objects", "inputs", "inputs.part"):
             shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)

@@ -1,4 +1,4 @@
-"""SHA-256 and the Merkle tree of RFC 6962, without hashlib: its import costs 0.3x an empty process."""
+"""SHA-256 and the Merkle tree of RFC 6962, without hashlib, whose import takes too long."""
 
 from ...errors import Integrity
 

@@ -200,7 +200,7 @@ def _is_label(value: str) -> bool:
 
 
 def is_alone(text: str, match: re.Match[str], core: str) -> bool:
-    """Recognize `password=<word>` of a shell or a file, not of `connect(password=value)`."""
+    """Recognize a word right behind its name as in a shell or a file, not in a call."""
     before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
     end = match.end("op") + len(match["bare"] or "")
     is_tight = (

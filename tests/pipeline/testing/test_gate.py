@@ -43,7 +43,7 @@ def rules(verdict):
     return {finding.rule for finding in verdict.findings}
 
 
-def test_good_candidate_passes_with_its_facts(verdict):
+def test_good_candidate_passes_and_records_facts(verdict):
     seen = verdict()
 
     assert (seen.reason, seen.findings) == ("pass", [])
@@ -53,7 +53,7 @@ def test_good_candidate_passes_with_its_facts(verdict):
     assert all(run.argv[0] == seen.runs[0].argv[0] for run in seen.runs)
 
 
-def test_lost_or_skipped_test_is_regression(verdict):
+def test_newly_failing_or_skipped_test_is_regression(verdict):
     base = {
         **BASE,
         "app/two.py": "def two():\n    return 2\n",
@@ -69,7 +69,7 @@ def test_lost_or_skipped_test_is_regression(verdict):
     assert "tests/test_two.py::test_two passed before and is skipped now" in second.text
 
 
-def test_failing_new_test_blames_code(verdict):
+def test_failing_new_test_gives_reason_check(verdict):
     seen = verdict({"app/main.py": MAIN + DOUBLE.replace("* 2", "* 3")})
 
     assert (seen.reason, rules(seen)) == ("check", {"new-test"})
@@ -82,7 +82,7 @@ def test_candidate_without_new_tests_is_weak(verdict):
     assert (seen.reason, rules(seen)) == ("weak", {"no-tests"})
 
 
-def test_uncovered_lines_are_named_despite_pragma(verdict):
+def test_uncovered_lines_are_reported_despite_pragma(verdict):
     branch = (
         "\n\ndef double(number):\n    if number > 100:  # pragma: no cover\n        number = 100\n"
         "        number += 0\n    return number * 2\n"
@@ -93,7 +93,7 @@ def test_uncovered_lines_are_named_despite_pragma(verdict):
     assert [finding.line for finding in seen.findings] == [7, 8]
 
 
-def test_surviving_mutants_are_named(verdict):
+def test_surviving_mutants_are_reported(verdict):
     blind = (
         "from app.main import double\n\n\ndef test_double():\n    assert len(repr(double(3))) > 0\n"
     )
@@ -116,7 +116,7 @@ def test_order_dependent_tests_are_flaky(verdict):
     assert (seen.reason, rules(seen)) == ("flaky", {"flaky"})
 
 
-def test_only_value_that_equals_everything_is_found(verdict):
+def test_value_that_equals_everything_is_reported(verdict):
     lie = "from app.main import lie\n\n\ndef test_lie():\n    assert lie(3) == [6]\n"
     files = {"app/main.py": MAIN + DOUBLE + LIAR, "tests/test_lie.py": lie}
     seen = verdict(files, test=HONEST, tests=(NEW, "tests/test_lie.py"), coverage_floor=0.5)
@@ -144,7 +144,7 @@ def test_failing_base_is_refused_unless_allowed(verdict):
     assert "1 flaky" in allowed.says
 
 
-def test_missing_pytest_blocks_with_install_line(verdict, tmp_path):
+def test_missing_pytest_is_reported_with_install_command(verdict, tmp_path):
     venv.create(tmp_path / "bare", symlinks=True)
     python = str(tmp_path / "bare" / "bin" / "python")
     tools = Tools([python], (str(tmp_path / "bare"), sys.base_prefix))
@@ -155,20 +155,20 @@ def test_missing_pytest_blocks_with_install_line(verdict, tmp_path):
     assert "uv add --dev 'pytest>=8' 'coverage>=7'" in with_uv.says
 
 
-def test_sandbox_below_minimum_blocks(verdict, monkeypatch):
+def test_sandbox_below_minimum_level_blocks_gate(verdict, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
 
     assert verdict(minimum_level="L3").reason == "missing"
 
 
-def test_endless_session_is_not_believed(candidate, run_head):
+def test_endless_session_is_not_trusted(candidate, run_head):
     endless = "\n\ndef double(number):\n    while True:\n        pass\n"
     report = run_head(candidate({"app/main.py": MAIN + endless}), [NEW], timeout_s=1.0)
 
     assert report.list_doubts() == ["it did not end in time"]
 
 
-def test_early_end_shows_last_lines(candidate, run_head):
+def test_session_ending_early_reports_last_lines(candidate, run_head):
     leaves = "import os\n\nos.write(2, b'first\\nlast words\\n')\nos._exit(0)\n"
     base = {**BASE, "pytest.ini": "[pytest]\naddopts = -s\n"}
     report = run_head(candidate({"app/main.py": leaves}, base=base))
@@ -183,7 +183,7 @@ def test_proof_without_interpreter_fails():
     assert [(row["got"], row["ok"]) for row in rows] == [("missing", False)] * 2
 
 
-def test_src_layout_and_unittest_are_judged(verdict):
+def test_src_layout_with_unittest_tests_passes(verdict):
     base = {
         "src/pack/__init__.py": "",
         "src/pack/deep/__init__.py": "",
@@ -221,7 +221,7 @@ def test_many(number, twice):
     assert seen.facts["baseline_passed"] == 1
 
 
-def test_new_tests_alone_judge_target_without_tests(verdict):
+def test_target_without_tests_passes_with_new_tests(verdict):
     """They are outside of what pytest collects by itself."""
     base = {name: text for name, text in BASE.items() if not name.startswith("tests/")}
     base["pyproject.toml"] = '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n'

@@ -1,4 +1,4 @@
-"""Whether every new test asserts something that could be false. Read, not run."""
+"""Check, by reading the source, that every new test asserts something that could be false."""
 
 import ast
 import os
@@ -8,7 +8,7 @@ from ...job import Job
 from ...verdict import Finding
 
 RAISES = ("raises", "warns", "deprecated_call", "fail")
-# What an imported function that asserts is called.
+# How names of imported functions that assert something begin.
 CHECKERS = ("assert", "check", "verify", "expect")
 SWALLOWED = ("AssertionError", "Exception", "BaseException")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -22,7 +22,7 @@ def find_empty_tests(job: Job) -> list[Finding]:
             with open(os.path.join(job.head, path), encoding="utf-8") as file:
                 module = ast.parse(file.read())
         except (OSError, SyntaxError, ValueError):
-            continue  # running it says so, with the line
+            continue  # the test session reports it
         known = {node.name: node for node in ast.walk(module) if isinstance(node, Function)}
         for node in module.body:
             prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
@@ -55,7 +55,7 @@ def _has_assertion(function: Function, known: dict[str, Function], seen: set[str
 
 
 def _list_reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the nodes that are run and whose AssertionError gets out."""
+    """Yield the nodes that can run and whose AssertionError is not swallowed."""
     for statement in body:
         test = statement.test if isinstance(statement, ast.If | ast.While) else None
         if isinstance(test, ast.Constant) and not test.value:
@@ -77,6 +77,7 @@ def _list_reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _swallows_failure(handler: ast.ExceptHandler) -> bool:
+    """Return whether a handler catches AssertionError and does not fail the test itself."""
     for node in ast.walk(handler):
         if isinstance(node, ast.Raise | ast.Assert):
             return False
@@ -87,7 +88,7 @@ def _swallows_failure(handler: ast.ExceptHandler) -> bool:
 
 
 def _is_always_true(test: ast.expr) -> bool:
-    """Return whether a condition cannot be false, or is `is not None`, which is nearly always true."""
+    """Return whether a condition cannot be false. `is not None` counts, because it rarely is."""
     if isinstance(test, ast.Constant | ast.Tuple | ast.Lambda | ast.JoinedStr):
         return not isinstance(test, ast.Tuple) or bool(test.elts)
     if isinstance(test, ast.BoolOp):
@@ -107,7 +108,7 @@ def _is_always_true(test: ast.expr) -> bool:
 
 
 def _is_checker(name: str, args: list[ast.expr]) -> bool:
-    """Return whether a function is called as one that asserts, with arguments that could fail."""
+    """Return whether a call asserts something, by its name, with arguments that could fail."""
     if name == "assertIsNotNone" or not name.lower().startswith(CHECKERS):
         return False
     if name in ("assertTrue", "assertFalse", "assert_"):
@@ -117,6 +118,7 @@ def _is_checker(name: str, args: list[ast.expr]) -> bool:
 
 
 def _read_name(node: ast.expr | None) -> str:
+    """Return the last part of a dotted name; "" for other nodes."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""

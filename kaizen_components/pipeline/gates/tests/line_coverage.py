@@ -37,6 +37,7 @@ def list_product_files(job: Job) -> list[str]:
 
 
 def measure_coverage(job: Job, head: SessionReport) -> Coverage:
+    """Return the executable changed lines and the tests that ran each of them."""
     coverage = Coverage()
     for path in list_product_files(job):
         seen = head.lines.get(path, NOT_MEASURED)
@@ -74,7 +75,7 @@ def map_first_lines(path: str) -> dict[int, int]:
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None) or getattr(node, "cases", None)
             last = node.end_lineno or 0
-            if isinstance(body, list) and body:  # a case of `match` has no line of its own
+            if isinstance(body, list) and body:  # the cases of a `match` have no line number
                 last = getattr(body[0], "lineno", node.lineno + 1) - 1
             lines = range(node.lineno, max(last, node.lineno) + 1)
             first.update(dict.fromkeys(lines, node.lineno))
@@ -82,7 +83,7 @@ def map_first_lines(path: str) -> dict[int, int]:
 
 
 def list_excluded_lines(path: str) -> set[int]:
-    """Return lines that no test can run: for type checkers, and for running a file as a script."""
+    """Return the lines below `if TYPE_CHECKING` and `if __name__ == "__main__"`."""
     lines: set[int] = set()
     for node in ast.walk(_parse_file(path)):
         if isinstance(node, ast.If) and is_outside_tests(node.test):

@@ -1,4 +1,4 @@
-"""What passed before must still pass, by test id; skipped, xfailed and missing count as failed."""
+"""Tests that passed before must still pass. Skipped, xfailed and missing tests count as failed."""
 
 from ...verdict import Finding
 from .baseline import Baseline

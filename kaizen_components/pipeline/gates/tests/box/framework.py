@@ -16,13 +16,13 @@ Part = tuple  # (the object, its code)
 
 
 class FrameworkSnapshot:
-    """Functions, classes and methods of pytest, pluggy, unittest and builtins, by identity and code."""
+    """The functions, classes and methods of pytest, pluggy, unittest and builtins."""
 
     def __init__(self) -> None:
         self._parts = dict(_list_parts())
 
     def list_changes(self) -> list[str]:
-        """Return the names that mean something else now; what was added later is ignored."""
+        """Return the names whose object or code has changed. Names added later do not count."""
         now = dict(_list_parts())
         changed = []
         for name, (value, code) in self._parts.items():

@@ -1,4 +1,4 @@
-"""A tree that is the same for every session: changes by one session are undone before the next."""
+"""A tree that is restored before every session, so that none sees changes of an earlier one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class RestorableTree:
-    """The files of a folder, kept in memory; a ctime, which no test can set, shows a change."""
+    """A folder whose files are kept in memory. No test can set a ctime, so it shows a change."""
 
     def __init__(self, root: str):
         self.root = os.path.realpath(root)
@@ -18,7 +18,7 @@ class RestorableTree:
                 self._files[path] = (file.read(), _read_state(path))
 
     def restore(self, edits: dict[str, str]) -> None:
-        """Make the tree what it was, but for `edits`: path below it -> text."""
+        """Undo all changes, then write `edits`: path below the root -> text."""
         for path in self._list_files():
             if path not in self._files:
                 os.unlink(path)
@@ -50,6 +50,6 @@ def _read_state(path: str) -> tuple[int, ...] | None:
 def _write_file(path: str, content: bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.islink(path) or os.path.exists(path):
-        os.unlink(path)  # never through a link that a test left here
+        os.unlink(path)  # never write through a link that a test left
     with open(path, "wb") as file:
         file.write(content)
