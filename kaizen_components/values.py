@@ -174,10 +174,10 @@ def read_json(name: str, field: Field, raw: Any) -> Any:
         raise ValueError(f"{word} is not JSON")
 
     try:
-        if type(raw) is not str:  # K5 and Python callers pass values: the same limits hold
+        if type(raw) is not str:  # K5 and Python callers pass values; the same limits apply
             raw = json.dumps(raw, ensure_ascii=False, allow_nan=False)
         value = json.loads(read_text(name, field, raw), parse_constant=refuse_constant)
-        # Level by level: a hostile depth would break recursion.
+        # Go level by level: recursion would fail on deeply nested input.
         depth, level, has_nul = 0, [value], False
         while level:
             parts = [one for one in level if type(one) is list]

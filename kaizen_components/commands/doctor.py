@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PATH_BYTES_MAX = 500
 FREE_BYTES_LOW = 100 * 1024 * 1024
-SQLITE_WRITE_LOCK_BYTE = "120"  # of the -shm file: SQLite's format of it
+SQLITE_WRITE_LOCK_BYTE = "120"  # in the -shm file
 
 
 def doctor(store: Store, *, gates: bool = False) -> Row:
@@ -37,7 +37,7 @@ def doctor(store: Store, *, gates: bool = False) -> Row:
     for name, check in CHECKS.items():
         try:
             state, message, next_step = check(store)
-        except Exception as error:  # a check that breaks is a finding, too
+        except Exception as error:  # a check that crashes is reported as failed
             state, message = "fail", f"the check broke: {type(error).__name__}: {error}"[:300]
             next_step = "Run it again with KAIZEN_DEBUG=1 and report it."
         checks.append({"check": name, "state": state, "says": message, "next": next_step})
