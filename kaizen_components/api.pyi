@@ -90,7 +90,7 @@ class Kaizen:
     def lesson_retire(self, *, id: str, reason: str, superseded_by: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """L11: Retire a gotcha, learning or proven lesson, or supersede it by another; it stays in the record with the reason."""
     def proof_add(self, *, title: str | None = ..., summary: str | None = ..., body: str | None = ..., task_id: str | None = ..., about: str | None = ..., command: str | None = ..., exit_code: int | None = ..., timeout_s: int | None = ..., run: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """Q1: Record a proof: witnessed when --run runs the command (and exits as it does), reported when you only say so."""
+        """Q1: Record a proof: witnessed when --run runs the command (and exits with its code), reported when you only say so."""
     def verification_add(self, *, conclusion: Literal['VERIFIED_ACCEPTABLE', 'ACCEPTABLE_WITH_CONCERNS', 'NEEDS_HUMAN_DECISION', 'STRUCTURAL_REWORK_RECOMMENDED', 'VERIFICATION_FAILED', 'PROOF_RECORDED'], summary: str, body: str | None = ..., task_id: str | None = ..., about: str | None = ..., scope: str | None = ..., severity: Literal['critical', 'high', 'medium', 'low', 'info'] | None = ..., evidence: list[str] | None = ..., findings: list[str] | None = ..., remedies: list[str] | None = ..., artifact_id: list[str] | None = ..., proof_id: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """Q2: Record a verdict on a task or on any other record."""
     def eval_case_add(self, *, title: str, summary: str, category: Literal['behavior', 'should_trigger', 'should_not_trigger', 'routing', 'grounding', 'proof', 'security', 'freshness', 'learning_regression'], body: str | None = ..., command: str | None = ..., fixture: str | None = ..., payload_json: Any = ..., task_id: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Kaizen:
     def source_inspect(self, *, id: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """S3: Show one source, what it supersedes and what superseded it, and its place in the log."""
     def source_export(self, *, format: Literal['json', 'md'] | None = ..., scope: str | None = ..., out: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """S4: Write all sources to a file that is the same byte for byte as long as they are."""
+        """S4: Write all sources to a file; the same sources always give the same bytes."""
     def irl_create(self, *, title: str, summary: str, body: str | None = ..., task_id: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """I1: Begin a review of how things went in reality."""
     def irl_prediction_add(self, *, irl_id: str, summary: str, probability: float, deadline: str, body: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Kaizen:
     def irl_correction_add(self, *, irl_id: str, summary: str, prediction_id: str | None = ..., body: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """I3: Record what a person had to correct."""
     def irl_outcome_add(self, *, prediction_id: str, outcome: Literal['happened', 'did-not-happen', 'void'], summary: str, body: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """I4: Close a prediction with what came of it, once."""
+        """I4: Close a prediction with what came of it; this is possible only once."""
     def irl_report(self, *, id: str | None = ..., format: Literal['text', 'html', 'json'] | None = ..., out: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """I5: Show how well predictions were calibrated: Brier score, table, plot, what is open and overdue."""
     def trace_add(self, *, name: str | None = ..., kind: Literal['run', 'stage', 'agent', 'model', 'tool', 'gate', 'human', 'other', 'routing', 'budget', 'gateway'] | None = ..., status: Literal['ok', 'error', 'unset'] | None = ..., trace_id: str | None = ..., parent: str | None = ..., task_id: str | None = ..., started_at: str | None = ..., duration_ms: int | None = ..., model: str | None = ..., tokens_in: int | None = ..., tokens_out: int | None = ..., cost_usd: float | None = ..., summary: str | None = ..., payload_json: Any = ..., jsonl: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -162,13 +162,13 @@ class Kaizen:
     def lab_propose(self, *, lab_id: str, title: str, hypothesis: str, metric: str, baseline: float, candidate: float, better: Literal['higher', 'lower'] | None = ..., patch: str | None = ..., body: str | None = ..., summary: str | None = ..., evidence: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """O2: Record a proposal with its hypothesis, its scores before and after, and the change itself."""
     def lab_report(self, *, id: str | None = ..., contract: str | None = ..., limit: int | None = ..., test: bool = ..., actor: str | None = ..., op_id: str | None = ...) -> dict[str, Any]:
-        """O3: Rank the proposals: what was measured first, then what was reported, then mere claims; each by gain."""
+        """O3: Rank the proposals: measured ones first, then reported ones, then mere claims; each group by gain."""
     def migration_scan(self, *, roots: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """M1: Find GOTCHA.md, LEARNING.md and LEARNED.md and count what is in them."""
     def migration_dry_run(self, *, roots: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """M2: Show exactly what M3 would record and change, and change nothing."""
     def migration_apply(self, *, roots: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """M3: Record every entry, back the files up and leave stubs; again it adds nothing."""
+        """M3: Record every entry, back the files up and leave stubs; a second run adds nothing."""
     def migration_verify(self, *, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """M4: Prove that every entry of every migrated file is in the database."""
     def migration_report(self, *, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class Kaizen:
     def eval_report(self, *, scope: str | None = ..., category: Literal['behavior', 'should_trigger', 'should_not_trigger', 'routing', 'grounding', 'proof', 'security', 'freshness', 'learning_regression'] | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """R5: Report the eval cases with their runs, scores and trends: which fail, which are flaky, which were never run."""
     def source_report(self, *, scope: str | None = ..., tier: Literal['canonical', 'primary', 'implementation', 'secondary'] | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """R6: Report the sources by tier, their lines of versions, and which records still cite a superseded one."""
+        """R6: Report the sources by tier, their versions, and which records still cite a superseded one."""
     def anti_pattern_report(self, *, scope: str | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """R7: Report the anti-patterns: how each shows, what it costs, what to do instead, and which records refer to it."""
     def weekly_report(self, *, week: str | None = ..., last: bool = ..., days: int | None = ..., until: str | None = ..., so_far: bool = ..., scope: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class Kaizen:
     def pipeline_compare(self, *, left: str, right: str, format: Literal['text', 'html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """P8: Compare two drivers, models, protocols or sets of runs on the requests that both had: success, catches, cost."""
     def protocol_check(self, *, name: str | None = ..., repo: str | None = ..., python: str | None = ..., write_skills: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """P11: Check a protocol, its gates on their fixtures, and say what is wrong with it; without --name list them all."""
+        """P11: Check a protocol and its gates on their fixtures, and say what is wrong; without --name list all protocols."""
     def project_adopt(self, *, path: str, link: bool = ..., copy: bool = ..., hooks: str | None = ..., skills: str | None = ..., vscode: bool = ..., check: bool = ..., remove: bool = ..., apply: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """D1: Let another repository use this engine with its own records; shows the plan unless --apply is given."""
     def publish_check(self, *, limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -224,6 +224,6 @@ class Kaizen:
     def skill_inventory(self, *, store: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """SK1: List the skills in .agents/skills and .claude/skills, and with --store those of a folder outside."""
     def skill_validate(self, *, store: str | None = ..., path: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """SK2: Check skills as a host would load them: front matter, name, description, links, scripts, evals; exit 1 if not."""
+        """SK2: Check skills as a host would load them: front matter, name, description, links, scripts, evals; exit 1 on a problem."""
     def skill_links(self, *, store: str | None = ..., apply: str | None = ..., remove: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """SK3: Plan the links from .agents/skills and .claude/skills to the skills of a store; --apply HASH makes them."""

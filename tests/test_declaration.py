@@ -141,7 +141,7 @@ def test_help_shows_exactly_the_options(code):
             assert choice in face.render_command_help(command)
 
 
-def test_each_family_fits_screen():
+def test_each_family_help_fits_the_screen():
     for family in FAMILIES:
         assert len(face.render_family_help(family).splitlines()) <= 40
 

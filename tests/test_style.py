@@ -31,7 +31,7 @@ def tracked():
     [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
     ids=["ruff", "format", "mypy"],
 )
-def test_the_linters_have_nothing_to_say(command):
+def test_linters_report_nothing(command):
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True
     )
@@ -51,7 +51,7 @@ def test_no_file_names_a_machine_path_or_a_home_folder():
     assert found == []
 
 
-def test_no_file_holds_a_secret_by_our_own_measure():
+def test_our_secret_scan_finds_no_secret():
     """Fixtures are built at run time, or are obviously fake. The scanner's tests hold weak passwords, cut in two."""
     found = {
         path.name: find_secret(path.read_text(encoding="utf-8", errors="replace"))

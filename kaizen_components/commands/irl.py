@@ -93,7 +93,7 @@ def correction_add(
 def outcome_add(
     tx: Writer, *, prediction_id: str, outcome: str, summary: str, body: str | None = None
 ) -> Row:
-    """Close a prediction with what came of it, once.
+    """Close a prediction with what came of it; this is possible only once.
 
     Example: kaizen I4 --prediction-id @last --outcome happened --summary "Seven days without a
         rollback."

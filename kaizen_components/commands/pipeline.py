@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater
 
 
-LEASE_S = 3600  # how long an agent may think, unless it asks for more
+LEASE_S = 3600  # the time an agent has for a step, unless it asks for more
 
 
 def run(
@@ -41,7 +41,7 @@ def run(
     from ..pipeline.run import runs
     from ..pipeline.run.plan import plan_run
 
-    given = {
+    inputs = {
         "request": request,
         "repo": repo,
         "protocol": protocol,
@@ -56,7 +56,7 @@ def run(
         "strict": strict,
         **({"function": function} if function else {}),
     }
-    plan = plan_run(look, store, given, options)
+    plan = plan_run(look, store, inputs, options)
     run = runs.begin_run(
         write, store, plan.protocol, driver, plan.request, plan.repo, task_id, plan.options
     )
@@ -80,7 +80,7 @@ def inspect(output: Output, *, id: str) -> Row:
             "out_without_page",
             "--out needs --format html, md or json.",
             "The default format is a card, which is only printed.",
-            "Give --format html or md too.",
+            "Add --format html, md or json.",
         )
     if output.is_for_screen():
         data = output.gather(card.gather, {"id": id})[0]

@@ -171,7 +171,7 @@ def test_invalid_record_is_refused_before_the_run(repository, cli):
     assert cli("Q1", "--title", "tests pass", "--run", "--").exit_code == 2
 
 
-def test_run_is_recorded_without_storable_output(repository, cli):
+def test_run_with_unstorable_output_is_recorded(repository, cli):
     (repository / "AI").mkdir()
     (repository / "AI" / "work").write_text("in the way")
     ran = run(cli, "echo", "x")
@@ -189,7 +189,7 @@ def test_timeout_ends_other_process_groups(repository, cli, tmp_path):
     assert ran.json["outcome"] == "timeout" and not mark.exists()
 
 
-def test_what_nohup_ignores_stays_ignored(repository, kaizen):
+def test_ignored_signal_stays_ignored_in_the_run(repository, kaizen):
     kaizen("K1")
     line = f"trap '' HUP; exec '{PYTHON}' '{_launcher()}' Q1 --json --run -- sleep 2"
     running = subprocess.Popen(
@@ -213,7 +213,7 @@ def test_large_output_is_capped_but_hashed_whole(repository, cli):
     assert len(text) < 1_100_000
 
 
-def test_bad_arguments_are_refused_before_running(repository, cli, kaizen):
+def test_bad_arguments_are_refused_before_the_run(repository, cli, kaizen):
     kaizen("K1")
     assert cli("Q1", "--run", "--", "no-such-command-here").exit_code == 3
     assert cli("Q1", "--task-id", "task_nope", "--run", "--", "touch", "ran").exit_code == 3
@@ -223,7 +223,7 @@ def test_bad_arguments_are_refused_before_running(repository, cli, kaizen):
     assert not (repository / "ran").exists()
 
 
-def test_claim_is_reported_and_never_witnessed(kaizen):
+def test_proof_without_run_is_reported(kaizen):
     said = kaizen("Q1", title="Tests pass", command="pytest -q", exit_code=0)
     proof = kaizen("Q7", id=said["id"])["record"]
 
@@ -240,7 +240,7 @@ def test_at_last_subject_skips_proofs(kaizen):
     assert first["about_id"] == again["about_id"] == lesson
 
 
-def test_one_cannot_say_and_witness_at_once(kaizen):
+def test_run_with_command_option_is_refused(kaizen):
     with pytest.raises(Usage):
         kaizen("Q1", command="pytest", run=["pytest"])
 
@@ -366,7 +366,7 @@ def test_proof_is_stale_after(change, repository, kaizen):
 
 
 @pytest.mark.parametrize("path", ["ignored.log", "AI/work/notes.txt"])
-def test_proof_survives_changes_that_do_not_count(path, repository, kaizen):
+def test_proof_stays_fresh_after_ignored_changes(path, repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     (repository / path).parent.mkdir(parents=True, exist_ok=True)
@@ -393,12 +393,12 @@ def test_waiver_closes_task_and_is_record(task, kaizen):
     assert [waiver["reason"] for waiver in shown["waivers"]] == ["The release cannot wait."]
 
 
-def test_waiver_without_closing_is_mistake(task, kaizen):
+def test_waiver_without_closing_is_refused(task, kaizen):
     with pytest.raises(Usage):
         kaizen("W2", id=task, status="active", waive="x")
 
 
-def test_task_without_done_when_closes_freely(kaizen, root):
+def test_task_without_done_when_closes_without_proof(kaizen, root):
     kaizen("W1", title="x", summary="y")
 
     assert close(kaizen, "@last")["task_status"] == "done"
@@ -422,7 +422,7 @@ def test_proof_that_changed_tree_is_stale(repository, cli):
     assert "stale" in ran.json["hint"]
 
 
-def test_closing_names_verdicts_that_object(kaizen):
+def test_closing_reports_blocking_verdicts(kaizen):
     task = kaizen("W1", title="x", summary="y")["id"]
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="No.", findings=["wrong"])
     closed = close(kaizen, task)
