@@ -133,7 +133,7 @@ def test_every_quarter_hour_falls_on_its_local_day(zone, month):
     bars, moment = BarIndex(result), datetime.fromisoformat(result.since)
     while ids.format_time(round(moment.timestamp() * 1000)) < result.until:
         at = ids.format_time(round(moment.timestamp() * 1000))
-        assert result.steps()[bars.place(bars.key(at))].isoformat() == clock.day(at)
+        assert result.steps()[bars.find_bar(bars.key(at))].isoformat() == clock.day(at)
         moment += timedelta(minutes=15)
 
 
@@ -146,7 +146,7 @@ def test_bars_begin_at_local_midnight_with_odd_offsets(zone):
 
     for minutes in range(-30, 31):
         at = ids.format_time(round((midnight + timedelta(minutes=minutes)).timestamp() * 1000))
-        assert result.steps()[bars.place(bars.key(at))].isoformat() == clock.day(at)
+        assert result.steps()[bars.find_bar(bars.key(at))].isoformat() == clock.day(at)
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,9 @@ def test_every_prose_line_is_quoted():
 )
 def test_hostile_report_has_no_tag_or_escape(code, hostile_project, tmp_path):
     for format in ("md", "json", "html"):
-        text = world.made(code, hostile_project, tmp_path / f"report.{format}", format).read_text(
-            encoding="utf-8"
-        )
+        text = world.write_report(
+            code, hostile_project, tmp_path / f"report.{format}", format
+        ).read_text(encoding="utf-8")
         if (
             format != "json"
         ):  # which says them as its own escapes, or as they are inside of a string
