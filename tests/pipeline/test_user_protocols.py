@@ -158,7 +158,7 @@ def test_p11_checks_proves_and_writes_skills(cli, root, repo):
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--write-skills")
 
     assert done.exit_code == 0
-    assert "check on bad fixture 1: check, as it should" in done.out
+    assert "check on bad fixture 1: check, as expected" in done.out
     skill = root / ".agents" / "skills" / "kaizen-release-notes-notes" / "SKILL.md"
     assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
 
@@ -225,7 +225,7 @@ def test_failing_prompt_blocks_run(cli, root, repo):
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
-    assert "The prompt of notes cannot be made." in done.json["says"]
+    assert "The prompt of the step notes cannot be rendered." in done.json["says"]
 
 
 def test_prompt_cannot_multiply_text(cli, root, repo):

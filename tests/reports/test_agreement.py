@@ -61,8 +61,8 @@ def test_flow_names_its_starting_counts(kaizen, report_data):
 def test_filter_without_hits_does_not_claim_empty_database(kaizen):
     kaizen("Q1", title="Looked at it.")
 
-    assert "No proof fits." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
-    assert "No proof fits." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
+    assert "No proof matches." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
+    assert "No proof matches." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
 
 
 def test_times_are_read_in_the_given_timezone(kaizen, monkeypatch, report_data):

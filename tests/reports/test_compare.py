@@ -150,7 +150,7 @@ def test_model_and_agents_are_compared_in_every_number(kaizen, root, notes, own)
     assert shown["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "1 of 2 (9.5 % to 90.5 %)"]
     assert shown["caught by gates"] == ["1 in 2 runs", "1 in 2 runs"]
     assert shown["illegal moves refused"] == ["0 in 2 runs", "1 in 2 runs"]
-    assert shown["rounds: how often somebody was asked"] == [
+    assert shown["rounds: answers asked for"] == [
         "2.00 (0.00 to 14.71)",
         "1.50 (0.00 to 7.85)",
     ]
@@ -187,7 +187,7 @@ def test_single_run_per_protocol_has_no_interval(kaizen, root, notes):
 
     assert shown["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "0 of 1 (0.0 % to 79.3 %)"]
     assert shown["caught by gates"] == ["1 in 2 runs", "3 in 1 run"]
-    assert shown["rounds: how often somebody was asked"] == ["1.50 (0.00 to 7.85)", "3.00"]
+    assert shown["rounds: answers asked for"] == ["1.50 (0.00 to 7.85)", "3.00"]
     assert (shown["tokens"][1], found["right"]["tokens"]["interval"]) == ("54", None)
     assert found["requests"][0]["right"][0]["outcome"] == "stuck"
 
@@ -211,7 +211,7 @@ def test_version_covers_steps_and_prompts_not_budget(kaizen, root, notes, own):
         f"release-notes {before[:12]}",
         f"release-notes {after[:12]}",
     ]
-    assert rows(found)["rounds: how often somebody was asked"][0].startswith("1.50 ")
+    assert rows(found)["rounds: answers asked for"][0].startswith("1.50 ")
     with pytest.raises(Usage):
         kaizen(
             "P8", left="version=1", right=f"version={after}"
@@ -273,8 +273,8 @@ def test_unreadable_or_empty_side_is_refused(kaizen, notes):
 def test_clones_count_as_one_repository_in_any_order():
     trees = [("a", {"1"}), ("b", {"1", "2"}), ("c", {"2"}), ("d", set())]
     for order in itertools.permutations(trees):
-        homes = compare._find_homes(dict(order))
-        assert homes["a"] == homes["b"] == homes["c"] != homes["d"]
+        origins = compare._find_origins(dict(order))
+        assert origins["a"] == origins["b"] == origins["c"] != origins["d"]
 
 
 def test_intervals_match_textbook_values():

@@ -307,7 +307,7 @@ def test_long_log_is_read_only_from_its_end(kaizen, digest, monkeypatch):
     made = [task(kaizen) for _ in range(5)]
     answer = digest()
 
-    assert "more than 3 entries, of which the newest are counted; by you: 3" in answer["text"]
+    assert "more than 3 entries, only the newest are counted; by you: 3" in answer["text"]
     assert ids_of(answer, "changes") == made[:1:-1]
     assert "more than 3 entries" in digest(since="7d")["text"]
 
@@ -508,7 +508,7 @@ def test_digest_waits_briefly_for_write_gate(kaizen, digest, monkeypatch):
     from kaizen_components.reports.digest import digest as module
 
     monkeypatch.setattr(
-        module, "PATIENCE_S", 0.05
+        module, "WRITE_WAIT_S", 0.05
     )  # while a write of somebody's work would wait 30 seconds
     with Gate(kaizen.store.place.lock):
         assert "id" not in digest()

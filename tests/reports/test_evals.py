@@ -151,7 +151,7 @@ def test_pass_rate_over_time_uses_reader_days(kaizen, case, monkeypatch):
         ("2026-11-12", 0, 0),
         ("2026-11-13", 1, 1),
     ]
-    assert "From 0 % to 100 % of the decided runs, by day." in made["document"]
+    assert "It began at 0 % and ended at 100 %. Skipped runs do not count." in made["document"]
 
 
 def _ms(at):

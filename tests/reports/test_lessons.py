@@ -60,7 +60,7 @@ def test_lesson_is_stale_when_its_files_changed(kaizen, root, gotcha):
     )
     assert "against the working tree as it is now" in made["document"]
     assert {row["id"]: row["stale"] for row in made["data"]["lessons"]["gotcha"]}[same] is False
-    assert "Fresh: b.py as it was then." in made["document"]
+    assert "Fresh: b.py unchanged since then." in made["document"]
 
 
 def test_funnel_counts_promotions_of_selected_lessons(kaizen, gotcha):

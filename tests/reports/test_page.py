@@ -50,7 +50,7 @@ def test_policy_allows_only_our_script():
     assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in html
 
 
-def test_a_page_names_nothing_elsewhere():
+def test_page_has_no_external_references():
     html = rendered(
         paragraph("x"), table("T", {"a": ""}, [[Own("x_1")], [Ref("x_1")]]), anchors=["x_1"]
     )
@@ -60,7 +60,7 @@ def test_a_page_names_nothing_elsewhere():
 
 
 @pytest.mark.parametrize("kind", [str, Code, Ref, Own, lambda text: add_tone("failed") + text])
-def test_a_cell_is_text_whatever_it_holds(kind):
+def test_table_cell_escapes_hostile_text(kind):
     html = rendered(table("T", {"a": "", "b": ""}, [[kind(world.LINE), "x"]]))
 
     assert (
@@ -80,7 +80,7 @@ def test_only_shown_records_are_linked():
     assert 'href="#x_3"' not in html and "<code>x_3</code>" in html
 
 
-def test_story_entry_needs_only_its_sentence():
+def test_story_entry_renders_without_optional_fields():
     assert "2026-11-16 10:00" in rendered(story([{"at": "2026-11-16 10:00", "what": "begun"}]))
 
 
@@ -103,7 +103,7 @@ def test_small_tables_have_no_filter_or_stacking():
     assert 'data-filters="b1-1"' in long and 'class="stacks"' in long and 'data-of="d"' in long
 
 
-def test_patterns_are_there_only_for_charts():
+def test_page_without_charts_has_no_patterns():
     assert "<pattern" not in rendered(paragraph("x"))
 
 

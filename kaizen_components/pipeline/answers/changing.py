@@ -19,10 +19,12 @@ Changes = dict[str, bytes | None]
 
 
 class EditingKind(Kind):
+    """An answer that changes files."""
+
     is_edits = True
 
     def find_forbidden_paths(self, work: Workspace, context: StepContext, text: str) -> list[str]:
-        """Return the paths that the answer may not write; the checks judge unreadable edits."""
+        """Return the paths that the answer may not write; [] if its edits cannot be parsed."""
         try:
             return self.select_forbidden(work, context, work.apply_answer(text))
         except edits.PathRefused as error:
@@ -33,6 +35,7 @@ class EditingKind(Kind):
     def select_forbidden(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
+        """Return the paths of parsed changes that the answer may not write."""
         raise NotImplementedError
 
 
@@ -48,37 +51,38 @@ run: ruff and mypy, later the tests."""
         return {"format": edits.FORMAT}
 
     def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        """Return what the builder sees of the brief, without what would lead to a refused answer.
+        """Return the brief and its files, without those that would lead to a refused answer.
 
-        Tests are not shown, because a small model copies them. Other protected files are marked
-        and come last. Prior art counts only if it names a file, because a small scout claims that
+        Tests are left out, because a small model copies them. Other protected files are marked
+        and come last. Prior art is kept only if it names a file, because a small scout claims that
         the feature exists before it is built.
         """
-        spec, there = context.spec, set(work.list_paths())
+        spec, existing = context.spec, set(work.list_paths())
         brief: dict[str, Any] = {"files": [], "new_files": [], "prior_art": []}
         if context.find_answer("brief"):
             brief = context.brief
         cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
-        findings = find_protected([*cited, *there], work, spec["grants"])
+        findings = find_protected([*cited, *existing], work, spec["grants"])
         protected = {finding.path for finding in findings}
         files = work.quote_context(
             [
                 path
                 for path in cited
-                if path in there and not (path in protected and work.is_test(path))
+                if path in existing and not (path in protected and work.is_test(path))
             ]
         )
         files.sort(key=lambda file: file["path"] in protected)
         return {
             "brief": brief, "files": files, "protected": protected,
             "format": edits.describe_format([file["text"] for file in files], render_spec(spec)),
-            "new_files": [path for path in brief["new_files"] if path not in protected | there],
+            "new_files": [path for path in brief["new_files"] if path not in protected | existing],
             "prior_art": [
-                line for line in brief["prior_art"] if any(path in line for path in there)
+                line for line in brief["prior_art"] if any(path in line for path in existing)
             ],
         }  # fmt: skip
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        """Reject edits that do not parse or change protected files; pass on an ambiguous spec."""
         if text.strip().upper().startswith(AMBIGUOUS):
             says = text.strip()[:500]
             return Verdict("ambiguous", says, [Finding("ambiguous", says)])
@@ -116,11 +120,13 @@ the base, pass on the change, and notice mutants."""
         }  # fmt: skip
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        changes, there = work.apply_answer(text), set(work.list_paths())
+        """Accept new test files that parse and are named like the existing tests."""
+        changes = work.apply_answer(text)
+        existing = set(work.list_paths())
         wrong = [
             Finding("exists", f"{path} is there already; write a new file.", path)
             for path in changes
-            if path in there
+            if path in existing
         ]
         wrong += [
             Finding("not-a-test", f"{path} is not named as the tests here are.", path)
@@ -135,8 +141,8 @@ the base, pass on the change, and notice mutants."""
     def select_forbidden(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
-        there = set(work.list_paths())
-        return sorted(path for path in changes if path in there or not work.is_test(path))
+        existing = set(work.list_paths())
+        return sorted(path for path in changes if path in existing or not work.is_test(path))
 
     def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         path = work.choose_test_path(context.spec["title"]) or "tests/…"
@@ -144,7 +150,7 @@ the base, pass on the change, and notice mutants."""
 
 
 def find_syntax_errors(changes: Changes) -> list[Finding]:
-    """Return a finding for each changed Python file that does not parse, with the line itself."""
+    """Return a finding for each changed Python file that does not parse; it quotes the line."""
     findings = []
     for path, data in changes.items():
         if path.endswith(".py") and data is not None:
@@ -153,7 +159,7 @@ def find_syntax_errors(changes: Changes) -> list[Finding]:
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 line = (getattr(error, "text", "") or "").strip()
                 says = f"{getattr(error, 'msg', error)}{': ' + quote_text(line) if line else ''}"
-                if line and not line.strip("="):  # a divider between an old half and a new one
+                if line and not line.strip("="):  # a marker between old and new lines
                     says += " (write the file once, as it shall be, and not its old lines)"
                 number = getattr(error, "lineno", 0) or 0
                 findings.append(Finding("syntax", says, path, number))

@@ -11,7 +11,7 @@ from .kind import Kind
 from .parse import AnswerRefused, Fault, find_object
 from .schemas import find_faults
 
-SHOWN_CHARS = 80
+SUMMARY_CHARS = 80
 TEXT_CHARS_MAX = 200_000
 
 
@@ -46,13 +46,14 @@ class TextKind(Kind):
     checks = "Is not empty."
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        """Accept any text that is neither empty nor too long."""
         if not text.strip():
             raise AnswerRefused("The answer is empty.")
         if len(text) > TEXT_CHARS_MAX:
             raise AnswerRefused(
                 f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read."
             )
-        return Verdict("pass", text.strip().splitlines()[0][:SHOWN_CHARS])
+        return Verdict("pass", text.strip().splitlines()[0][:SUMMARY_CHARS])
 
     def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         return f"{step.name}.txt", f"The answer to {step.name}", text

@@ -1,4 +1,4 @@
-"""The answers that come before anything is written: the spec, and the scout's brief."""
+"""The answers before any change: the spec, and the scout's brief."""
 
 import json
 import re

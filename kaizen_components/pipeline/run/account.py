@@ -1,4 +1,4 @@
-"""The numbers of a run, from its events: what the `ended` event, P1, P2 and P7 report."""
+"""The numbers of a run, computed from its events: for its `ended` event, P1, P2 and P7."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from .machine import State
 
 
 def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a run's outcome, the attempts of each step, and what it cost.
+    """Return a run's outcome, the attempts of each step, and its cost.
 
-    A figure that no server reported is None, not zero; `usage_unknown` counts the answers without.
+    A figure that no server reported is None, not zero. `usage_unknown` counts answers without usage.
     """
     answers = [event for event in events if event["event"] == "answered"]
-    paused = [
+    pauses = [
         event
         for event in events
         if event["event"] == "released" and "tokens_in" in event["payload"].get("spent", {})
@@ -29,7 +29,7 @@ def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
         "seconds": state["spent"]["seconds"],
         "calls": state["spent"]["calls"],
         **{
-            name: _add_up([*answers, *paused], name)
+            name: _add_up([*answers, *pauses], name)
             for name in ("tokens_in", "tokens_out", "cost_usd")
         },
         "usage_unknown": state["usage_unknown"],
@@ -40,6 +40,7 @@ def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _add_up(answers: list[dict[str, Any]], name: str) -> Any:
+    """Return the sum of the reported figures; None if there are answers and none reports it."""
     known = [
         event["payload"]["spent"][name]
         for event in answers

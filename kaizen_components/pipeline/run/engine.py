@@ -1,8 +1,7 @@
-"""Drive a run to its end: do what the machine says is next, and record it before and after.
+"""Drive a run to its end: take the next step of the state machine, and record it.
 
-Intent before effect: `asked`, `started` and `delivering` are recorded before anything is done, so
-a run whose process died is resumed from its newest event. Work that was begun and has no result is
-done again and charged once.
+`asked`, `started` and `delivering` are recorded before the step does anything. So after a crash the
+run resumes from its newest event. A step without a result is done again, and charged once.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ if TYPE_CHECKING:
     from .drivers import Driver
 
 FORM = "malformed"
-NO_QUESTION = [{"role": "system", "content": "No question could be made."}]
+NO_QUESTION = [{"role": "system", "content": "No question could be made."}]  # its hash is stored
 
 
 class Engine:
-    """`driver` answers the steps that ask; None for an agent, which answers through `turn`."""
+    """Drives one run. Without a `driver` an agent answers, through `turn`."""
 
     def __init__(self, journal: Journal, work: Workspace, driver: Driver, progress: Progress):
-        self.waits = False
+        self.waits = False  # for the answer of an agent
         self.journal = journal
         self.work = work
         self.driver = driver
@@ -46,7 +45,7 @@ class Engine:
         self._questions: dict[tuple[str, int], Question] = {}
 
     def drive(self) -> None:
-        """Run until the end or an agent's turn; raise Unavailable if a model does not answer."""
+        """Do steps until the run ends or waits for an agent; raise Unavailable without a model."""
         while not self.waits:
             state = self.journal.state
             step = self.protocol.steps[state["step"]]
@@ -64,8 +63,8 @@ class Engine:
                     began = time.monotonic()
                     self._judge(step, self.check_answer(step, state), began)
                 case "started":
-                    # The sandbox may be no weaker than at the beginning, since an answer may have
-                    # lowered it. An old run that did not record it has that of its first gate.
+                    # The sandbox must be as strong as at the start: an answer may have weakened
+                    # it. Old runs did not record its level then, so their first gate has it.
                     facts = [event["payload"]["facts"] for event in self._list_verdicts()]
                     levels = [
                         self.work.options.get("sandbox"),
@@ -86,21 +85,21 @@ class Engine:
                     return
 
     def try_question(self, step: Step, state: machine.State) -> tuple[Question, KaizenError | None]:
-        """Return (the question, None), or (a placeholder, the error) if it cannot be made."""
+        """Return (the question, None), or (a placeholder, the error) if it cannot be built."""
         try:
             return self.build_question(step, state), None
         except KaizenError as error:
             return NO_QUESTION, error
 
     def _ask_driver(self, step: Step, state: machine.State) -> None:
-        """Ask, or ask again after a crash: the attempt is the same, and charged once."""
+        """Ask the driver and record its answer. After a crash, ask again within the same attempt."""
         objection = self.find_objection(step, state)
         if objection:
             self._judge(step, objection)
             return
         if self.driver is None:
             error = self.try_question(step, state)[1]
-            if error:  # the process that asked died before it recorded this verdict
+            if error:  # a crash came before this verdict
                 self._judge(step, _explain_missing("question", error))
             self.waits = not error
             return
@@ -113,43 +112,46 @@ class Engine:
                 step, question, self.progress.count_text, most_s, state["attempt"]
             )
         except Unavailable as error:
-            # Pause: let go, say why, and leave everything else as it is.
+            # Pause the run: release the lease and record the reason.
             seconds = round(time.monotonic() - began, 3)
             spent = {**getattr(error, "total_spent", {}), "seconds": seconds}
             self.journal.add("released", why=f"{error.what} {error.why}".strip(), spent=spent)
-            if self.journal.state["phase"] == "asked":  # else the time of the run is up
-                error.next = f"{error.next} Then go on with it: `P7 --id {self.journal.run['id']}`."
+            if self.journal.state["phase"] == "asked":  # else its time is used up
+                error.next = (
+                    f"{error.next} Then resume the run: `P7 --id {self.journal.run['id']}`."
+                )
                 raise
             return
-        except KaizenError as error:  # such as a secret in the question: waiting would not help
+        except KaizenError as error:  # such as a secret in the question: a retry is useless
             self._judge(step, _explain_missing("question", error), began)
             return
         self.journal.answer(step.name, state["attempt"], reply)
 
     def find_objection(self, step: Step, state: machine.State) -> Verdict | None:
-        """Return the verdict that makes asking pointless, if there is one."""
+        """Return a verdict if the question need not be asked, else None."""
         return kind_of(step).find_objection(self.work, self.build_context(step, state))
 
     def check_answer(self, step: Step, state: machine.State) -> Verdict:
-        """Return what the checks say about the newest answer to a step."""
+        """Return the verdict of the checks on the newest answer to a step."""
         text = recorder.load_answer(self.journal.db, state, step.name) or ""
         return check_answer(step, self.work, self.build_context(step, state), text)
 
     def run_gate(self, step: Step, state: machine.State) -> Verdict:
-        """Return what a gate says about the answers in the state."""
+        """Return the verdict of a gate on the answers in the state."""
         try:
             return gates.run_gate(step, self.work, self.build_context(step, state))
-        except KaizenError as error:  # a missing tool, a full disk: never a pass
+        except KaizenError as error:  # such as a missing tool or a full disk
             return _explain_missing("gate", error)
 
     def _judge(self, step: Step, verdict: Verdict, began: float | None = None) -> None:
+        """Record a verdict with the seconds since `began`, and show it."""
         seconds = 0.0 if began is None else round(max(0.0, time.monotonic() - began), 3)
         attempt = self.journal.state["attempt"]
         self.journal.judge(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
         self.progress.end_step(step.name, attempt, verdict)
 
     def build_question(self, step: Step, state: machine.State) -> Question:
-        """Return the question, made once for each attempt: its inputs do not change meanwhile."""
+        """Return the question of the current attempt; it is built once, as its inputs are fixed."""
         attempt = state["tries"].get(step.name, 0) + (state["phase"] == "due")
         if (step.name, attempt) not in self._questions:
             self._questions[step.name, attempt] = build_messages(
@@ -161,6 +163,7 @@ class Engine:
         return [event for event in self.journal.events() if event["event"] == "judged"]
 
     def build_context(self, step: Step, state: machine.State) -> StepContext:
+        """Return what a step knows: the answers, the verdicts and the feedback so far."""
         texts = {
             name: recorder.load_answer(self.journal.db, state, name) for name in self.protocol.steps
         }
@@ -180,5 +183,6 @@ class Engine:
 
 
 def _explain_missing(rule: str, error: KaizenError) -> Verdict:
+    """Return the verdict `missing` with an error as its finding."""
     says = f"{error.what} {error.why} {error.next}".strip()
     return Verdict("missing", error.what, [Finding(rule, says)])
