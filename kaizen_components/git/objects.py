@@ -76,9 +76,9 @@ class ObjectStore:
         key = commit, prefix
         if key not in self._entries:
             tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
-            listed = self.run_git("ls-tree", "-r", "-z", "--full-tree", tree, objects=objects)
+            output = self.run_git("ls-tree", "-r", "-z", "--full-tree", tree, objects=objects)
             entries = self._entries[key] = []
-            for line in filter(None, listed.split(b"\0")):
+            for line in filter(None, output.split(b"\0")):
                 facts, _, path = line.partition(b"\t")
                 mode, _, id = facts.decode().split()
                 entries.append(TreeEntry(os.fsdecode(path), mode, id))

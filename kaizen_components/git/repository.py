@@ -46,6 +46,7 @@ def find_repository(path: str) -> Repository:
 
 
 def _repository_error(result: GitResult) -> Refused | Unavailable:
+    """Return the error that explains why git found no usable repository."""
     if "dubious ownership" in result.err:
         return Refused(
             "target_of_another_user",

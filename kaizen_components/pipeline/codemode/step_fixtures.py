@@ -98,7 +98,7 @@ def judge_execution(case: Case, tools: Tools) -> Verdict:
     with _make_job(Tools([case["python"]]) if "python" in case else tools) as job:
         verdict = execute.execute_snippets(job, DOUBLE, items)
     ends = [evidence.describe_result(result) for result in verdict.facts.get("results", [])]
-    if not all(end.startswith(wanted) for end, wanted in zip(ends, case["shows"], strict=True)):
+    if not all(end.startswith(expected) for end, expected in zip(ends, case["shows"], strict=True)):
         return Verdict("check", f"The results are {ends}.")
     return verdict
 

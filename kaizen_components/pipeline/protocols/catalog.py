@@ -109,10 +109,10 @@ def read_source(source: Source) -> tuple[Protocol | None, list[str]]:
     if source.text is None:
         return load_shipped(source.name), []
     try:
-        given = yaml_file.parse_yaml(source.text, f"{source.name}.yml")
+        definition = yaml_file.parse_yaml(source.text, f"{source.name}.yml")
     except Refused as error:
         return None, [f"{error.what} {error.why}"]
-    faults = find_faults(given)
-    if not faults and given["name"] != source.name:
-        faults = [f"Its name is {given['name']}, but its file is called {source.name}.yml."]
-    return (None if faults else Protocol(given)), faults
+    faults = find_faults(definition)
+    if not faults and definition["name"] != source.name:
+        faults = [f"Its name is {definition['name']}, but its file is called {source.name}.yml."]
+    return (None if faults else Protocol(definition)), faults

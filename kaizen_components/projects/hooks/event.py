@@ -70,8 +70,10 @@ def get_session(message: dict[str, Any]) -> str:
 
 def find_command(message: dict[str, Any]) -> HostCommand | None:
     """Return the command line that a shell tool has finished, or None."""
-    given, answer = message.get("tool_input"), message.get("tool_response")
-    command = given.get("command", given.get("cmd")) if isinstance(given, dict) else None
+    tool_input, answer = message.get("tool_input"), message.get("tool_response")
+    command = (
+        tool_input.get("command", tool_input.get("cmd")) if isinstance(tool_input, dict) else None
+    )
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
         import shlex
 

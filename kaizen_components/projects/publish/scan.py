@@ -81,13 +81,15 @@ def scan_content(
 
     Each piece repeats the end of the one before, so that a secret across the cut is found.
     """
-    seen = set()
-    data, more, lines = b"", read(PIECE_BYTES), 0
-    head = more[:HEAD_BYTES]
+    reported = set()
+    data, next_data, lines = b"", read(PIECE_BYTES), 0
+    head = next_data[:HEAD_BYTES]
     is_utf_16, is_binary = head[:2] in UTF_16, b"\0" in head
-    while more:
-        data, more = data + more, read(PIECE_BYTES)
-        end = (data.rfind(b"\n", max(len(data) - OVERLAP_BYTES, 0)) + 1 if more else 0) or len(data)
+    while next_data:
+        data, next_data = data + next_data, read(PIECE_BYTES)
+        end = len(data)
+        if next_data:  # cut after the last line, if there is one near the end
+            end = data.rfind(b"\n", max(end - OVERLAP_BYTES, 0)) + 1 or end
         piece = data[:end]
         if is_utf_16:
             leaks = _scan_text(path, piece.decode("utf-16", errors="replace"), lines, finder)
@@ -99,8 +101,8 @@ def scan_content(
         for leak in leaks:
             # Without lines, each kind counts once.
             known = (leak.line, leak.kind, leak.line and leak.found)
-            if known not in seen:
-                seen.add(known)
+            if known not in reported:
+                reported.add(known)
                 yield leak
         if size > (PIECE_BYTES if is_utf_16 else BYTES_MAX):
             yield _build_unseen(path, f"only its first {PIECE_BYTES:,} bytes were scanned")

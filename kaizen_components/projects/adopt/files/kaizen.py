@@ -60,10 +60,10 @@ def stop_without_engine() -> None:
     why = "The link to it is not committed. Each clone makes its own."
     if os.path.lexists(ENGINE):
         why = "kaizen_components leads to " + os.path.realpath(ENGINE) + ", which has no engine."
-    found = find_engine()
+    home = find_engine()
     next_step = "Run `python3 kaizen.py relink --engine PATH` with the folder of the engine."
-    if found and has_engine(found):
-        next_step = "Run `python3 kaizen.py relink`. It will use the engine in " + found + "."
+    if home and has_engine(home):
+        next_step = "Run `python3 kaizen.py relink`. It will use the engine in " + home + "."
     stop(5, "engine_missing", "The Kaizen engine is not here.", why, next_step)
 
 
