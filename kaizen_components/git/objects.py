@@ -125,7 +125,7 @@ def _missing_error(id: str) -> Integrity:
         "object_missing",
         f"The target lacks the object {id[:12]}.",
         "The repository is damaged, or it is a partial clone that has not fetched the object.",
-        "Run `git fsck` there; for a partial clone, `git fetch --refetch` or a full clone.",
+        "Run `git fsck` there; in a partial clone, run `git fetch --refetch`.",
     )
 
 

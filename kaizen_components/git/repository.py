@@ -61,7 +61,7 @@ def _repository_error(result: GitResult) -> Refused | Unavailable:
             "not_a_repository",
             "--repo names a folder that is not in a git repository.",
             "A run starts from a commit and creates a branch.",
-            "Run `git init`, add the files and commit them.",
+            "Run `git init`, commit the files, then start the run again.",
         )
     return git_error("rev-parse", result)
 

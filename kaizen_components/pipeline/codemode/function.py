@@ -124,7 +124,7 @@ def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFoun
     return NotFound(
         "no_module",
         f"There is no module {function.module} in the base.",
-        f"Kaizen looked in the last commit, in {places}.",
+        f"Kaizen searched {places} of the last commit.",
         f"Did you mean {close[0]}:{function.name}?"
         if close
         else "Name it as an import statement would.",

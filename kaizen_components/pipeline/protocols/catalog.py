@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".kaizen/protocols"
 SHOWN_MAX = 8
+OWNERS = {"kaizen": "Kaizen", "project": "this project", "target": "the target"}
 
 
 class Source(NamedTuple):
@@ -98,7 +99,7 @@ def find_source(name: str, root: str, repo: str | None) -> Source:
         raise Refused(
             "protocol_name_taken",
             f"There are two protocols called {name}.",
-            f"One comes from {matches[0].whose}, the other from the {matches[1].whose}.",
+            f"Both {OWNERS[matches[0].whose]} and {OWNERS[matches[1].whose]} define one.",
             "Rename one of the two.",
         )
     return matches[0]

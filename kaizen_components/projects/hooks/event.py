@@ -93,7 +93,7 @@ def find_command(message: dict[str, Any]) -> HostCommand | None:
 
 
 def _find_exit_code(answer: Any, error: Any) -> int | None:
-    """Return the exit code in the host's answer: in a field, or at the begin of its text."""
+    """Return the exit code in the host's answer: in a field, or at the beginning of its text."""
     if isinstance(answer, str) and answer[:1] == "{":
         try:
             answer = json.loads(answer)

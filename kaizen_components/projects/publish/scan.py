@@ -15,7 +15,7 @@ from ...records.secrets import scan
 from .finders import Finder
 from .hidden_content import HiddenContent
 
-BYTES_MAX = 200_000_000  # of one file; a longer one is a finding, and only its begin is read
+BYTES_MAX = 200_000_000  # of one file; a longer one is a finding, and only its beginning is read
 PIECE_BYTES = 20_000_000  # read into memory at a time
 OVERLAP_BYTES = 64_000  # longer than any private key
 HEAD_BYTES = 8_000
@@ -77,7 +77,7 @@ def _scan_link(path: str, target: str, finder: Finder) -> list[Leak]:
 def scan_content(
     path: str, read: Callable[[int], bytes], size: int, finder: Finder
 ) -> Iterator[Leak]:
-    """Yield the leaks in content that `read` returns in pieces; if it is too long, only its begin.
+    """Yield the leaks in content that `read` returns in pieces; if it is too long, in its start.
 
     Each piece repeats the end of the one before, so that a secret across the cut is found.
     """
