@@ -227,6 +227,7 @@ class _Reader:
         self.edits.append(Edit(kind, path, tuple(search), tuple(text), len(self.edits) + 1))
 
     def _finish_file(self) -> None:
+        """Refuse a FILE: line that no block followed."""
         if self.waiting:
             raise EditRefused(
                 f"The line FILE: {quote_text(self.path)} has no block below it.",

@@ -67,6 +67,7 @@ def remove_hooks(existing: str, host: str) -> str:
 
 
 def _read_settings(existing: str | None, host: str) -> Settings:
+    """Parse the host's file; raise Conflict if our hooks cannot be added to it."""
     try:
         settings = json.loads(existing) if existing and existing.strip() else {}
     except ValueError as error:

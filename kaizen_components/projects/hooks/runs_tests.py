@@ -56,6 +56,7 @@ def exits_as_its_tests(line: str, added: TestCommands) -> bool:
 
 
 def _is_test(words: Words, added: TestCommands) -> bool:
+    """Return whether a command begins with the words of a test command."""
     for *head, last in (*TESTS, *added):
         if words[: len(head)] == head and len(words) > len(head):
             word = words[len(head)]
