@@ -38,7 +38,9 @@ def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]
             with open(os.path.join(job.head, path), "rb") as file:
                 digests[path] = hashlib.sha256(file.read()).hexdigest()
     tools = pytest_tools.inspect_tools(job)
-    path = memo.find_memo(job, "before", job.base_tree, job.tools.python, tools.versions, digests)
+    path = memo.find_memo_path(
+        job, "before", job.base_tree, job.tools.python, tools.versions, digests
+    )
     ids = memo.read_memo(path)
     if ids is not None:
         return set(ids), []
@@ -60,8 +62,9 @@ def check_new_tests(job: Job, head: SessionReport, passing: set[str]) -> tuple[s
     findings: dict[str, list[Finding]] = {"weak": [], "check": []}
 
     def add_failure(path: str, id: str, outcome: Outcome) -> None:
+        """Add a finding, as weak if the failure is the test's own fault."""
         text = f"{id} {KIND_WORDS.get(outcome.kind, f'is {outcome.kind}')}:\n{outcome.text}"
-        # It is the test's own mistake if its own frame raised it, or if it skips itself.
+        # It is the test's own fault if its frame raised such an error, or if it skips itself.
         is_own = outcome.path in ("", path)
         is_mistake = outcome.kind in SKIPS or outcome.type in MISTAKES
         lacks_plugin = NO_PLUGIN in outcome.text and outcome.kind not in SKIPS
