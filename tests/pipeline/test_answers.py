@@ -68,8 +68,8 @@ def test_list_of_many_faults_is_cut():
     with pytest.raises(AnswerRefused) as caught:
         validate_answer(text, Spec)
 
-    assert len(caught.value.wrong) == 9 and caught.value.wrong[-1] == "and 17 more"
-    assert caught.value.wrong[0].startswith("title: ")
+    assert len(caught.value.faults) == 9 and caught.value.faults[-1] == "and 17 more"
+    assert caught.value.faults[0].startswith("title: ")
 
 
 @settings(max_examples=200, deadline=None)

@@ -103,7 +103,7 @@ def test_error_has_cost_of_earlier_requests(driving):
         ModelServer([Answer(tool_calls=[("list", {})]), rate_limited()]) as server,
         pytest.raises(Unavailable) as caught,
     ):
-        driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, most_s=3)
+        driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, limit_s=3)
 
     assert caught.value.total_spent == {
         "calls": 1,

@@ -1,4 +1,4 @@
-"""Progress: alive on a terminal, plain lines in a pipe, and never a reason for a run to end."""
+"""Progress: a live line on a terminal, plain lines in a pipe, and no failure without stderr."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What each step is asked: the example keeps to the contract, and a weak scout does not leave the builder blind."""
+"""The question of each step: its examples match the contracts, and it shows the needed files."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""P6 and --driver replay: the same records give the same verdicts, and whatever has changed since is named."""
+"""P6 and --driver replay: the same records give the same verdicts, and every change is reported."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A run that dies after any of its events and is resumed ends as if nothing had happened."""
+"""A run that is killed after any of its events and resumed has the same result as without a crash."""
 
 import json
 import os

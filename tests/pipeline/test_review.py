@@ -1,4 +1,4 @@
-"""What is said about a diff before anybody is asked for an opinion."""
+"""The objections that reject a diff without asking a reviewer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs as people look at them: P2 as a card, P3 as a list with the pass rates of its stages."""
+"""P2 as a card, and P3 as a list with the pass rates of the stages."""
 
 import json
 import sys

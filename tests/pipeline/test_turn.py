@@ -1,4 +1,4 @@
-"""An agent takes part, the session decides: P1 --driver agent, P5 and P4 from the command line."""
+"""An agent's run on the command line: P1 --driver agent, P5 and P4."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The files of a run: made from its records and a real target, and cleared away when it ends."""
+"""The workspace of a run: the input of its gates, and the result files at its end."""
 
 import hashlib
 import json

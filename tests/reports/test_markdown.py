@@ -10,7 +10,7 @@ from kaizen_components.records.ledger.canonical import escape_invisible
 from kaizen_components.reports.engine import markdown
 from kaizen_components.reports.engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     document,
     paragraph,
@@ -68,7 +68,7 @@ def test_blank_code_gives_empty_string():
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, Own]))
+@given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, LinkTarget]))
 def test_row_has_one_cell_per_column(row, kind):
     block = table("Caption", {"a": "", "b": "number", "c": "whole"}, [[kind(text) for text in row]])
     lines = markdown.render_markdown(document("T", [], [section("S", block)]), []).split("\n")
@@ -105,9 +105,9 @@ def test_every_prose_line_is_quoted():
 )
 def test_hostile_report_has_no_tag_or_escape(code, hostile_project, tmp_path):
     for format in ("md", "json", "html"):
-        text = world.made(code, hostile_project, tmp_path / f"report.{format}", format).read_text(
-            encoding="utf-8"
-        )
+        text = world.write_report(
+            code, hostile_project, tmp_path / f"report.{format}", format
+        ).read_text(encoding="utf-8")
         if (
             format != "json"
         ):  # which says them as its own escapes, or as they are inside of a string

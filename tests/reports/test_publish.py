@@ -157,7 +157,7 @@ def test_open_without_browser_prints_advice(seen, root, cli, tmp_path):
     )
 
     assert done.exit_code == 0 and len(exports(root)) == 1
-    assert "open the file by hand" in done.out + done.err
+    assert "Open the file yourself" in done.out + done.err
 
 
 @pytest.mark.parametrize("words", [["--format", "md"], ["--format", "json"], ["--out", "-"]])

@@ -26,13 +26,13 @@ class EditingKind(Kind):
     def find_forbidden_paths(self, work: Workspace, context: StepContext, text: str) -> list[str]:
         """Return the paths that the answer may not write; [] if its edits cannot be parsed."""
         try:
-            return self.select_forbidden(work, context, work.apply_answer(text))
+            return self.select_forbidden_paths(work, context, work.apply_answer(text))
         except edits.PathRefused as error:
             return [quote_text(error.path)]
         except edits.EditRefused:
             return []
 
-    def select_forbidden(
+    def select_forbidden_paths(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
         """Return the paths of parsed changes that the answer may not write."""
@@ -57,7 +57,8 @@ run: ruff and mypy, later the tests."""
         and come last. Prior art is kept only if it names a file, because a small scout claims that
         the feature exists before it is built.
         """
-        spec, existing = context.spec, set(work.list_paths())
+        spec = context.spec
+        existing = set(work.list_paths())
         brief: dict[str, Any] = {"files": [], "new_files": [], "prior_art": []}
         if context.find_answer("brief"):
             brief = context.brief
@@ -82,25 +83,28 @@ run: ruff and mypy, later the tests."""
         }  # fmt: skip
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        """Reject edits that do not parse or change protected files; pass on an ambiguous spec."""
+        """Reject edits that do not parse or that change protected files.
+
+        The builder may instead answer that the spec is ambiguous.
+        """
         if text.strip().upper().startswith(AMBIGUOUS):
             says = text.strip()[:500]
             return Verdict("ambiguous", says, [Finding("ambiguous", says)])
         changes = work.apply_answer(text)
-        wrong = find_syntax_errors(changes)
-        wrong += find_protected(changes, work, context.spec["grants"])
-        if wrong:
-            return Verdict("check", f"The change has {format_count(wrong)}.", wrong)
+        findings = find_syntax_errors(changes)
+        findings += find_protected(changes, work, context.spec["grants"])
+        if findings:
+            return Verdict("check", f"The change has {format_count(findings)}.", findings)
         return Verdict("pass", "Changes " + ", ".join(sorted(changes)[:5]))
 
-    def select_forbidden(
+    def select_forbidden_paths(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
         return [finding.path for finding in find_protected(changes, work, context.spec["grants"])]
 
     def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        may_not, granted = list(work.settings.protected), list(context.spec["grants"])
-        return {"may": ["**"], "may_not": may_not, "granted": granted}
+        protected = list(work.settings.protected)
+        return {"may": ["**"], "may_not": protected, "granted": list(context.spec["grants"])}
 
 
 class TestsKind(EditingKind):
@@ -123,22 +127,22 @@ the base, pass on the change, and notice mutants."""
         """Accept new test files that parse and are named like the existing tests."""
         changes = work.apply_answer(text)
         existing = set(work.list_paths())
-        wrong = [
+        findings = [
             Finding("exists", f"{path} is there already; write a new file.", path)
             for path in changes
             if path in existing
         ]
-        wrong += [
+        findings += [
             Finding("not-a-test", f"{path} is not named as the tests here are.", path)
             for path in changes
             if not work.is_test(path)
         ]
-        wrong += find_syntax_errors(changes)
-        if wrong:
-            return Verdict("check", f"The tests have {format_count(wrong)}.", wrong)
+        findings += find_syntax_errors(changes)
+        if findings:
+            return Verdict("check", f"The tests have {format_count(findings)}.", findings)
         return Verdict("pass", ", ".join(sorted(changes)))
 
-    def select_forbidden(
+    def select_forbidden_paths(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
         existing = set(work.list_paths())

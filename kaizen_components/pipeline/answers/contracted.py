@@ -30,9 +30,9 @@ class JsonKind(Kind):
     def parse_answer(self, step: Step, text: str) -> dict[str, Any]:
         """Return the first object in the text that keeps to the schema."""
 
-        def try_object(given: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Fault]]:
-            wrong = find_faults(step.schema or {}, given)
-            return (None if wrong else given), wrong
+        def try_object(candidate: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Fault]]:
+            faults = find_faults(step.schema or {}, candidate)
+            return (None if faults else candidate), faults
 
         return find_object(text, try_object)
 

@@ -18,9 +18,8 @@ class Kind:
     checks = ""  # a sentence for the skill
     reasons: tuple[str, ...] = ("pass", "malformed", "check")  # why its checks can end
     needs: tuple[str, ...] = ()  # earlier answers and gates that our prompt quotes
-    needs_for_checks: tuple[
-        str, ...
-    ] = ()  # those that its checks use, even if a user wrote the prompt
+    # Earlier answers that its checks use, even if a user wrote the prompt.
+    needs_for_checks: tuple[str, ...] = ()
     is_result = True  # the run delivers it, so the protocol needs a gate for it
     is_edits = False
 
@@ -74,4 +73,5 @@ class StructuredKind(Kind):
 
 
 def format_count(items: Sequence[object], word: str = "fault") -> str:
+    """Return a number with its noun: "1 fault", "3 faults"."""
     return f"{len(items)} {word}{'s' * (len(items) != 1)}"

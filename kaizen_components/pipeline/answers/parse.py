@@ -33,28 +33,28 @@ class AnswerRefused(Refused):
 
     reason = "malformed"
 
-    def __init__(self, what: str, wrong: list[str] | None = None):
+    def __init__(self, what: str, faults: list[str] | None = None):
         super().__init__(
             "answer_refused", what, "", "Answer with one JSON object that keeps to the schema."
         )
-        self.wrong = wrong or []
+        self.faults = faults or []
 
     def __str__(self) -> str:
-        return "\n".join([self.what, *(f"- {line}" for line in self.wrong)])
+        return "\n".join([self.what, *(f"- {line}" for line in self.faults)])
 
 
 def extract_json(text: str) -> dict[str, Any]:
     """Return the first JSON object in a text, or raise AnswerRefused."""
-    return find_object(text, lambda given: (given, []))
+    return find_object(text, lambda candidate: (candidate, []))
 
 
 def validate_answer(text: str, model: type[Model]) -> Model:
     """Return the first object in the text that keeps to the contract, or raise AnswerRefused."""
     from pydantic import ValidationError
 
-    def try_object(given: dict[str, Any]) -> tuple[Model | None, list[Fault]]:
+    def try_object(candidate: dict[str, Any]) -> tuple[Model | None, list[Fault]]:
         try:
-            return model.model_validate(given), []
+            return model.model_validate(candidate), []
         except ValidationError as error:
             return None, [(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
 
@@ -78,11 +78,11 @@ def find_object(
         )
     unreadable: list[str] = []
     faults: list[Fault] = []
-    for given in _iterate_objects(THOUGHTS.sub("", text), unreadable):
-        value, wrong = try_object(given)
+    for candidate in _iterate_objects(THOUGHTS.sub("", text), unreadable):
+        value, object_faults = try_object(candidate)
         if value is not None:
             return value
-        faults = faults or wrong
+        faults = faults or object_faults
     if faults:
         lines = [
             f"{quote_text('.'.join(map(str, where))) or 'the object'}: {what}"
@@ -103,9 +103,11 @@ def _iterate_objects(text: str, unreadable: list[str]) -> Iterator[dict[str, Any
     def refuse_constant(name: str) -> NoReturn:
         raise ValueError(f"{name} is not JSON")
 
-    at, tried = text.find("{"), 0
+    tried = 0
+    at = text.find("{")
     while at >= 0 and tried < BRACES_MAX:
-        end, tried = _find_end(text, at), tried + 1
+        tried += 1
+        end = _find_end(text, at)
         if end:
             try:
                 yield json.loads(text[at:end], parse_constant=refuse_constant)

@@ -40,10 +40,10 @@ schemas are checked before."""
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
         """Reject a change that the spec does not allow, or whose diff is too long for a question."""
         changes = work.collect_changes(context.find_answer("edits"), context.find_answer("tests"))
-        wrong = find_objections(context.spec, changes, work.read, set(work.list_paths()))
-        if wrong:
-            says = f"The spec does not allow {format_count(wrong, 'thing')}."
-            return Verdict("check", says, wrong)
+        findings = find_objections(context.spec, changes, work.read, set(work.list_paths()))
+        if findings:
+            says = f"The spec does not allow {format_count(findings, 'thing')}."
+            return Verdict("check", says, findings)
         size = len(self._render_diff(work, context))
         if size <= DIFF_CHARS_MAX:
             return None

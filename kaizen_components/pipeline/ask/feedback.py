@@ -13,7 +13,7 @@ FINDINGS_MAX = 20
 FIXED_MAX = 10
 TEXT_CHARS_MAX = 700
 CHARS_MAX = 6_000
-FORM = ("form",)  # faults in the form of an answer are not faults of the code
+FORM_RULES = ("form",)  # faults in the form of an answer are not faults of the code
 VARIABLE_PARTS = (  # these differ between two runs that fail in the same way
     (re.compile(r"0x[0-9a-fA-F]{4,}"), "0x…"),
     (re.compile(r"\bline \d+"), "line N"),
@@ -28,7 +28,7 @@ Key = tuple[str, str, str]
 
 def write_feedback(history: list[JudgedEvent], step: str, plans: frozenset[str]) -> str:
     """Return the findings that sent the run back to this step; "" on a first attempt."""
-    history = select_current(history, step, plans)
+    history = select_current_verdicts(history, step, plans)
     next_steps = [*(event["step"] for event in history), step][1:]
     failures = [
         event
@@ -51,7 +51,7 @@ def write_feedback(history: list[JudgedEvent], step: str, plans: frozenset[str])
         last = next(later for later in reversed(history) if later["step"] == event["step"])
         last_keys = _list_keys(last)
         for finding, key in zip(_findings(event), _list_keys(event), strict=True):
-            if last is not event and key not in last_keys and finding["rule"] not in FORM:
+            if last is not event and key not in last_keys and finding["rule"] not in FORM_RULES:
                 fixed[key] = f"- {describe_finding({**finding, 'line': 0})}"
     if fixed:
         lines = sorted(set(fixed.values()))[:FIXED_MAX]
@@ -73,7 +73,7 @@ def fingerprint_verdict(verdict: Verdict) -> str:
     return hashlib.sha256(repr((verdict.reason, texts)).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def select_current(
+def select_current_verdicts(
     history: list[JudgedEvent], step: str, plans: frozenset[str]
 ) -> list[JudgedEvent]:
     """Return the verdicts since the last accepted plan; a new plan makes older ones obsolete.

@@ -36,34 +36,34 @@ class ModelDriver:
 
     def ask(
         self, step: Step, question: Messages, on_text: OnText | None = None,
-        most_s: float | None = None, attempt: int = 1,
+        limit_s: float | None = None, attempt: int = 1,
     ) -> Reply:  # fmt: skip
-        """Return the answer to a step; raise Unavailable after the stage's timeout or `most_s`."""
+        """Return the answer to a step; raise Unavailable after the stage's timeout or `limit_s`."""
         if step.stage not in self._chats:
             self._chats[step.stage] = Chat.from_environment(step.stage)
-        talk = _Conversation(self._chats[step.stage], step, on_text, most_s)
+        conversation = _Conversation(self._chats[step.stage], step, on_text, limit_s)
         try:
             if step.calls and self.work is not None and step.stage not in self._toolless:
-                reply = self._ask_with_tools(talk, question, self.work)
+                reply = self._ask_with_tools(conversation, question, self.work)
             else:
-                reply = talk.ask(question)
+                reply = conversation.ask(question)
         except Unavailable as error:
             # The earlier requests of this conversation have a cost too.
-            error.total_spent = talk.total_spent()  # type: ignore[attr-defined]
+            error.total_spent = conversation.total_spent()  # type: ignore[attr-defined]
             raise
         return replace(reply, text=f"{reply.text}\n{CUT}") if reply.is_cut else reply
 
     def _ask_with_tools(
-        self, talk: _Conversation, question: Messages, base: scout_tools.Base
+        self, conversation: _Conversation, question: Messages, base: scout_tools.Base
     ) -> Reply:
         """Ask with tools until the calls are used up or the server rejects them; then ask without."""
         messages = list(question)
         notes: list[str] = []
-        while len(notes) < talk.step.calls:
+        while len(notes) < conversation.step.calls:
             try:
-                reply = talk.ask(messages, scout_tools.SCHEMAS)
+                reply = conversation.ask(messages, scout_tools.SCHEMAS)
             except RequestRejected:
-                self._toolless.add(talk.step.stage)
+                self._toolless.add(conversation.step.stage)
                 break
             if not reply.tool_calls:
                 try:
@@ -72,35 +72,35 @@ class ModelDriver:
                     is_call_as_text = False
                 if not is_call_as_text:
                     return replace(reply, calls=len(notes))
-                self._toolless.add(talk.step.stage)
+                self._toolless.add(conversation.step.stage)
                 break
             calls = [call.as_dict() for call in reply.tool_calls]
             messages.append({"role": "assistant", "content": reply.text, "tool_calls": calls})
             for call in reply.tool_calls:
                 result = "No call is left."
-                if len(notes) < talk.step.calls:
+                if len(notes) < conversation.step.calls:
                     result = scout_tools.call_tool(base, call.name, call.arguments)
                 notes.append(f"{call.name} {call.arguments[:200]}\n{result}")
-                talk.calls = min(len(notes), talk.step.calls)
+                conversation.calls = min(len(notes), conversation.step.calls)
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
-        notes = notes[: talk.step.calls]
+        notes = notes[: conversation.step.calls]
         if notes:
             # As text, because not every server accepts tool messages in a request without tools.
             *before, last = question
             content = "\n\n".join([last["content"], NOTES, *notes])
             question = [*before, {**last, "content": content}]
-        return replace(talk.ask(question), calls=len(notes))
+        return replace(conversation.ask(question), calls=len(notes))
 
 
 class _Conversation:
     """The requests for one answer. They share a time limit, and their costs are added up."""
 
-    def __init__(self, chat: Chat, step: Step, on_text: OnText | None, most_s: float | None):
+    def __init__(self, chat: Chat, step: Step, on_text: OnText | None, limit_s: float | None):
         self.chat = chat
         self.step = step
         self.on_text = on_text
         given_s = chat.endpoint.timeout_s or step.timeout_s
-        self.timeout_s = given_s if most_s is None else min(given_s, most_s)
+        self.timeout_s = given_s if limit_s is None else min(given_s, limit_s)
         self.end = time.monotonic() + self.timeout_s
         self.replies: list[Reply] = []
         self.calls = 0  # of tools

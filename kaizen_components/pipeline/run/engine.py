@@ -13,7 +13,7 @@ from ...errors import KaizenError, Unavailable
 from ...sandbox import run as sandbox
 from ..answers.context import StepContext
 from ..answers.kinds import kind_of
-from ..ask.feedback import fingerprint_verdict, select_current, write_feedback
+from ..ask.feedback import fingerprint_verdict, select_current_verdicts, write_feedback
 from ..ask.messages import build_messages, check_answer
 from ..ask.question import Question
 from ..edits import apply as edits
@@ -28,7 +28,7 @@ from .progress import Progress
 if TYPE_CHECKING:
     from .drivers import Driver
 
-FORM = "malformed"
+MALFORMED = "malformed"
 NO_QUESTION = [{"role": "system", "content": "No question could be made."}]  # its hash is stored
 
 
@@ -51,17 +51,21 @@ class Engine:
             step = self.protocol.steps[state["step"]]
             match state["phase"]:
                 case "due" if step.kind == "gate":
-                    self.journal.add("started", step.name, state["tries"].get(step.name, 0) + 1)
+                    self.journal.add_event(
+                        "started", step.name, state["tries"].get(step.name, 0) + 1
+                    )
                 case "due":
                     question, error = self.try_question(step, state)
-                    self.journal.ask(step.name, state["tries"].get(step.name, 0) + 1, question)
+                    self.journal.record_question(
+                        step.name, state["tries"].get(step.name, 0) + 1, question
+                    )
                     if error:
-                        self._judge(step, _explain_missing("question", error))
+                        self._record_verdict(step, _explain_missing("question", error))
                 case "asked":
                     self._ask_driver(step, state)
                 case "answered":
                     began = time.monotonic()
-                    self._judge(step, self.check_answer(step, state), began)
+                    self._record_verdict(step, self.check_answer(step, state), began)
                 case "started":
                     # The sandbox must be as strong as at the start: an answer may have weakened
                     # it. Old runs did not record its level then, so their first gate has it.
@@ -73,14 +77,16 @@ class Engine:
                     sandbox.require_level(next(filter(None, levels), "L0"))
                     self.progress.begin_step(step.name, state["attempt"])
                     began = time.monotonic()
-                    self._judge(step, self.run_gate(step, state), began)
+                    self._record_verdict(step, self.run_gate(step, state), began)
                 case "ending" if state["outcome"] == "accepted":
-                    self.journal.add("delivering")
+                    self.journal.add_event("delivering")
                 case "ending":
-                    self.journal.end(self.work, {})
+                    self.journal.record_end(self.work, {})
                 case "delivering":
                     context = self.build_context(step, state)
-                    self.journal.end(self.work, delivery.deliver(self.journal, self.work, context))
+                    self.journal.record_end(
+                        self.work, delivery.deliver(self.journal, self.work, context)
+                    )
                 case "ended":
                     return
 
@@ -95,27 +101,27 @@ class Engine:
         """Ask the driver and record its answer. After a crash, ask again within the same attempt."""
         objection = self.find_objection(step, state)
         if objection:
-            self._judge(step, objection)
+            self._record_verdict(step, objection)
             return
         if self.driver is None:
             error = self.try_question(step, state)[1]
             if error:  # a crash came before this verdict
-                self._judge(step, _explain_missing("question", error))
+                self._record_verdict(step, _explain_missing("question", error))
             self.waits = not error
             return
         self.progress.begin_step(step.name, state["attempt"])
         began = time.monotonic()
-        most_s = machine.seconds_left(self.protocol, state, step)
+        limit_s = machine.seconds_left(self.protocol, state, step)
         try:
             question = self.build_question(step, state)
             reply = self.driver.ask(
-                step, question, self.progress.count_text, most_s, state["attempt"]
+                step, question, self.progress.count_text, limit_s, state["attempt"]
             )
         except Unavailable as error:
             # Pause the run: release the lease and record the reason.
             seconds = round(time.monotonic() - began, 3)
             spent = {**getattr(error, "total_spent", {}), "seconds": seconds}
-            self.journal.add("released", why=f"{error.what} {error.why}".strip(), spent=spent)
+            self.journal.add_event("released", why=f"{error.what} {error.why}".strip(), spent=spent)
             if self.journal.state["phase"] == "asked":  # else its time is used up
                 error.next = (
                     f"{error.next} Then resume the run: `P7 --id {self.journal.run['id']}`."
@@ -123,9 +129,9 @@ class Engine:
                 raise
             return
         except KaizenError as error:  # such as a secret in the question: a retry is useless
-            self._judge(step, _explain_missing("question", error), began)
+            self._record_verdict(step, _explain_missing("question", error), began)
             return
-        self.journal.answer(step.name, state["attempt"], reply)
+        self.journal.record_answer(step.name, state["attempt"], reply)
 
     def find_objection(self, step: Step, state: machine.State) -> Verdict | None:
         """Return a verdict if the question need not be asked, else None."""
@@ -143,11 +149,11 @@ class Engine:
         except KaizenError as error:  # such as a missing tool or a full disk
             return _explain_missing("gate", error)
 
-    def _judge(self, step: Step, verdict: Verdict, began: float | None = None) -> None:
+    def _record_verdict(self, step: Step, verdict: Verdict, began: float | None = None) -> None:
         """Record a verdict with the seconds since `began`, and show it."""
         seconds = 0.0 if began is None else round(max(0.0, time.monotonic() - began), 3)
         attempt = self.journal.state["attempt"]
-        self.journal.judge(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
+        self.journal.record_verdict(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
         self.progress.end_step(step.name, attempt, verdict)
 
     def build_question(self, step: Step, state: machine.State) -> Question:
@@ -167,22 +173,25 @@ class Engine:
         texts = {
             name: recorder.load_answer(self.journal.db, state, name) for name in self.protocol.steps
         }
-        history, plans = self._list_verdicts(), self.protocol.planning_steps
-        feedback, previous = write_feedback(history, step.name, plans), None
+        previous = None
+        history = self._list_verdicts()
+        plans = self.protocol.planning_steps
+        feedback = write_feedback(history, step.name, plans)
         if step.kind == "ask" and kind_of(step).is_edits:
             previous = texts[step.name]
             refused = [
                 event
-                for event in select_current(history, step.name, plans)
-                if (event["step"], event["reason"]) == (step.name, FORM)
+                for event in select_current_verdicts(history, step.name, plans)
+                if (event["step"], event["reason"]) == (step.name, MALFORMED)
             ]
             advice = edits.advise_whole_files(len(refused)) if feedback else ""
             feedback = "\n\n".join(filter(None, (feedback, advice)))
-        request, options = self.journal.run["request"], self.work.options
+        request = self.journal.run["request"]
+        options = self.work.options
         return StepContext(self.protocol, request, texts, feedback, previous, history, options)
 
 
 def _explain_missing(rule: str, error: KaizenError) -> Verdict:
     """Return the verdict `missing` with an error as its finding."""
-    says = f"{error.what} {error.why} {error.next}".strip()
-    return Verdict("missing", error.what, [Finding(rule, says)])
+    text = f"{error.what} {error.why} {error.next}".strip()
+    return Verdict("missing", error.what, [Finding(rule, text)])

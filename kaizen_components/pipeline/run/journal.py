@@ -51,7 +51,7 @@ class Journal:
     def events(self) -> list[dict[str, Any]]:
         return recorder.load_events(self.db, self.run)
 
-    def add(
+    def add_event(
         self, event: str, step: str | None = None, attempt: int | None = None, **fields: Any
     ) -> None:
         """Record an event."""
@@ -66,12 +66,12 @@ class Journal:
 
     def record_refusal(self, rule: str, says: str) -> None:
         """Record that an agent's call was refused, and by which rule."""
-        self.add("refused", reason=rule, says=says, holder=self.actor)
+        self.add_event("refused", reason=rule, says=says, holder=self.actor)
 
-    def ask(self, step: str, attempt: int, question: Question) -> None:
+    def record_question(self, step: str, attempt: int, question: Question) -> None:
         """Record a question before it is asked. A replay finds the answer by the question's hash."""
         input_hash, body = hash_question(question), render_question(question)
-        self.add("asked", step, attempt, input_hash=input_hash, body=body)
+        self.add_event("asked", step, attempt, input_hash=input_hash, body=body)
 
     def _append(self, build_event: Callable[[Writer], machine.Event]) -> None:
         """Write an event and its records in one transaction; then copy all events to trace.jsonl."""
@@ -92,7 +92,9 @@ class Journal:
             note = f"trace.jsonl of {self.run['id']} could not be written: {error.strerror}."
             self.store.notes += [note] if note not in self.store.notes else []
 
-    def answer(self, step: str, attempt: int, reply: Reply, lease: str | None = None) -> None:
+    def record_answer(
+        self, step: str, attempt: int, reply: Reply, lease: str | None = None
+    ) -> None:
         """Record an answer and its cost; secrets are redacted first."""
         text = scan.redact_secrets(reply.text)
         if len(text) > BODY_CHARS_MAX:  # the limit of the column
@@ -111,7 +113,7 @@ class Journal:
             }
         )  # fmt: skip
 
-    def judge(
+    def record_verdict(
         self, step: Step, attempt: int, verdict: Verdict, fingerprint: str, seconds: float
     ) -> None:
         """Record a verdict with its span; for a gate also with a witnessed proof and its log."""
@@ -181,7 +183,7 @@ class Journal:
         }  # fmt: skip
         return proof.add_witnessed_proof(tx, values, (task, self.run), {"stdout": log})["id"]
 
-    def end(self, work: Workspace, delivered: dict[str, Any]) -> None:
+    def record_end(self, work: Workspace, delivered: dict[str, Any]) -> None:
         """Record the last event: the run's numbers, its artifacts and its delivery."""
         numbers = summarize_run(self.state, self.events())
         files = results.write_results(work, self.db)

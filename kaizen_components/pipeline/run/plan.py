@@ -19,6 +19,8 @@ DEFAULT_PROTOCOL = "factory"
 
 
 class RunPlan(NamedTuple):
+    """The checked options of P1."""
+
     protocol: Protocol
     driver: drivers.Driver  # created before anything is recorded: a missing model is refused early
     request: str

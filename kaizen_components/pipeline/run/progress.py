@@ -29,14 +29,16 @@ class Progress:
         self._over = threading.Event()
         self._drawer: threading.Thread | None = None
 
-    def begin(self, run_id: str, what: str) -> None:
+    def begin_run(self, run_id: str, what: str) -> None:
         """Write the run's id, which is needed to resume it after an interrupt."""
         self._write(f"{run_id}  {what}\n")
 
     def begin_step(self, stage: str, attempt: int) -> None:
         """Start the live line of a step."""
         with self._lock:
-            self._name, self._begun, self._chars = f"{stage} {attempt}", time.monotonic(), 0
+            self._name = f"{stage} {attempt}"
+            self._begun = time.monotonic()
+            self._chars = 0
         if self._is_alive and self._drawer is None:
             self._drawer = threading.Thread(target=self._draw, daemon=True)
             self._drawer.start()

@@ -103,9 +103,9 @@ def drive_run(
                 "Begin another: `P1`.",
             )
         if journal.state["lease"]:
-            journal.add("released")  # we hold the lock, so its holder is gone
+            journal.add_event("released")  # we hold the lock, so its holder is gone
         until = ids.format_time(ids.now_ms() + LEASE_MS)
-        journal.add("leased", holder=f"{journal.actor} {os.getpid()}", until=until)
+        journal.add_event("leased", holder=f"{journal.actor} {os.getpid()}", until=until)
         if driver is not None:
             driver.work = work  # the files that a scout may read
         _drive(journal, work, driver)
@@ -163,8 +163,8 @@ def take_answer(
             leased_ms = round(datetime.fromisoformat(lease["at"]).timestamp() * 1000)
             seconds = max(0, ids.now_ms() - leased_ms) / 1000
             reply = Reply(given["text"], served_by=f"agent {journal.actor}", seconds=seconds)
-            journal.answer(step.name, journal.state["attempt"], reply, given["lease"])
-            journal.add("released")
+            journal.record_answer(step.name, journal.state["attempt"], reply, given["lease"])
+            journal.add_event("released")
         place = past or journal.state
         step_name, attempt = place["step"], place["attempt"]
         _drive(journal, work, None)
@@ -175,7 +175,7 @@ def take_answer(
 def _end_if_failed(journal: Journal, work: Workspace) -> None:
     """End a run whose last allowed illegal move was this one."""
     if journal.state["phase"] == "ending" and journal.state["outcome"] == "failed":
-        journal.end(work, {})
+        journal.record_end(work, {})
 
 
 def _describe_verdict(journal: Journal, step: str, attempt: int) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def _drive(journal: Journal, work: Workspace, driver: Driver) -> Engine:
     progress = Progress()
     try:
         request = " ".join(journal.run["request"].split())[:100]
-        progress.begin(journal.run["id"], f"{journal.run['protocol']}: {request}")
+        progress.begin_run(journal.run["id"], f"{journal.run['protocol']}: {request}")
         engine = Engine(journal, work, driver, progress)
         engine.drive()
         return engine
@@ -305,8 +305,8 @@ def abort_run(
                 else f"Let it come to its end: `P7 --id {journal.run['id']}`.",
             )
         if not ends_otherwise:
-            journal.add("aborted", why=why)
-        journal.end(work, {})
+            journal.add_event("aborted", why=why)
+        journal.record_end(work, {})
         return {**describe_end(journal), "exit_code": 0}  # the abort has succeeded
 
 

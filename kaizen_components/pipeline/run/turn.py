@@ -43,9 +43,9 @@ def take_lease(journal: Journal, actor: str, ttl_s: int) -> str:
             "Wait for it, or work on another run: `P3`.",
         )
     if held:
-        journal.add("released")
+        journal.add_event("released")
     until = ids.format_time(ids.now_ms() + ttl_s * 1000)
-    journal.add("leased", holder=actor, until=until, place=place)
+    journal.add_event("leased", holder=actor, until=until, place=place)
     return journal.state["lease"]["id"]
 
 

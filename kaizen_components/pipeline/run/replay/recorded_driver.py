@@ -56,10 +56,11 @@ class RecordedDriver:
 
     def ask(
         self, step: Step, question: Question, on_text: OnText | None = None,
-        most_s: float | None = None, attempt: int = 1,
+        limit_s: float | None = None, attempt: int = 1,
     ) -> Reply:  # fmt: skip
         """Return the recorded answer, or raise an error that says which input differs."""
-        place, run_id = (step.name, attempt), self.run["id"]
+        place = (step.name, attempt)
+        run_id = self.run["id"]
         if place not in self.answers:
             there = ", ".join(f"{name} {number}" for name, number in self.answers) or "none"
             raise NotFound(
@@ -75,7 +76,8 @@ class RecordedDriver:
                 self.changed[place],
                 "Run `K8` to see every changed record.",
             )
-        recorded, answer = self.questions[place], self.answers[place]
+        recorded = self.questions[place]
+        answer = self.answers[place]
         if recorded["payload"]["input_hash"] != hash_question(question):
             raise Conflict(
                 "input_differs",

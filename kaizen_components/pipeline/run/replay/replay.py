@@ -49,7 +49,8 @@ class PastJournal(Journal):
 
     def go_before(self, event: dict[str, Any]) -> machine.State:
         """Go back to the moment before an event and return the state there."""
-        self.number, self.state = event["n"] - 1, self.states[event["n"] - 1]
+        self.number = event["n"] - 1
+        self.state = self.states[self.number]
         return self.state
 
     def events(self) -> list[dict[str, Any]]:
@@ -74,7 +75,8 @@ class Replay:
                 # A changed question is reported, but does not count as a different verdict.
                 step = self.engine.protocol.steps[event["step"]]
                 question, _ = self.engine.try_question(step, state)
-                same, why = hash_question(question) == event["payload"]["input_hash"], ""
+                same = hash_question(question) == event["payload"]["input_hash"]
+                why = ""
                 if not same:
                     recorded = recorder.load_body(db, event["id"])
                     why = describe_difference(recorded, render_question(question))
@@ -141,7 +143,7 @@ def replay_run(
     progress = Progress()
     with _open_copy(store, run) as work:
         try:
-            progress.begin(run["id"], "replay")
+            progress.begin_run(run["id"], "replay")
             replay = Replay(PastJournal(look, store, run), work, progress)
             report = replay.build_report()
             return report, {
