@@ -139,7 +139,7 @@ class _Reader:
         return self.lines[at] if at < len(self.lines) else ""
 
     def read_fence(self, fence: re.Match[str]) -> None:
-        """Read a fence: the content of the file above it, or the begin or end of fenced blocks."""
+        """Read a fence: either the content of a file, or the start or end of fenced blocks."""
         self.at += 1
         if self.waiting and not OPENING.match(self._next_text(self.at)):
             self._add("whole", self.path, text=self._read_to_fence(fence[1]))
@@ -227,6 +227,7 @@ class _Reader:
         self.edits.append(Edit(kind, path, tuple(search), tuple(text), len(self.edits) + 1))
 
     def _finish_file(self) -> None:
+        """Refuse a FILE: line that no block followed."""
         if self.waiting:
             raise EditRefused(
                 f"The line FILE: {quote_text(self.path)} has no block below it.",
