@@ -79,7 +79,7 @@ def parse_period(unit: str, name: Any) -> date:
             f"bad_{unit}",
             f"{str(name)[:20]!r} is not a {unit} from {YEARS.start} to {YEARS.stop - 1}.",
             "A year has 52 or 53 weeks by ISO 8601." if unit == "week" else "",
-            f"Write it as in --{unit} {EXAMPLE[unit]}.",
+            f"Use the form --{unit} {EXAMPLE[unit]}.",
         ) from None
 
 
