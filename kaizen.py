@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 
-# The usual 700 collects a dozen times while modules load, and frees nothing: 3 % of a command.
+# The default of 700 runs a dozen useless collections while modules load: 3 % of a command.
 gc.set_threshold(10_000)
 
 
@@ -20,14 +20,15 @@ def exit_with_message(exit_code, message):
 
 if sys.version_info < (3, 11):  # noqa: UP036  (the engine itself does not load on an older one)
     exit_with_message(
-        2, "Kaizen needs Python 3.11 or newer. Run `bash setup/setup.sh`, or set PYTHON to one.\n"
+        2,
+        "Kaizen needs Python 3.11 or newer. Run `bash setup/setup.sh`, or set PYTHON to a newer one.\n",
     )
 
 if not os.environ.get("KAIZEN_REPO_ROOT"):
     os.environ["KAIZEN_REPO_ROOT"] = os.path.dirname(os.path.abspath(__file__))
 
 try:
-    from kaizen_components.args import entry  # after the root is set
+    from kaizen_components.args import entry  # it reads the root that is set above
 except KeyboardInterrupt:
     sys.exit(130)
 except ModuleNotFoundError as error:
@@ -35,7 +36,7 @@ except ModuleNotFoundError as error:
         raise
     exit_with_message(
         5,
-        "The Kaizen engine is missing: link its folder kaizen_components beside this file again.\n",
+        "The Kaizen engine is missing. Link the folder kaizen_components beside this file again.\n",
     )
 
 if __name__ == "__main__":

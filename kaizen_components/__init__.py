@@ -33,6 +33,7 @@ class _Bundle:
             raise EOFError
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
+        """Return the spec of a bundled module, or None if its source has changed."""
         if name not in self._modules:
             return None
         source, modified_ns, size_bytes, _, _ = self._modules[name]
@@ -63,14 +64,14 @@ class _Bundle:
 try:
     with open(BUNDLE, "rb", 0) as _file:
         _bundle = _Bundle(_file.read())
-    if _bundle.find_spec(__name__):  # it was written for this very file
+    if _bundle.find_spec(__name__):  # the bundle fits this version of the source
         sys.meta_path.insert(0, _bundle)
 except (OSError, EOFError, ValueError, TypeError, KeyError):  # it is missing or damaged
     pass
 
 
 def __getattr__(name: str) -> "Any":
-    """Import the Python door on first use; everyday commands don't need it."""
+    """Import the Python API on first use; everyday commands don't need it."""
     if name == "Kaizen":
         from .api import Kaizen
 

@@ -62,6 +62,7 @@ class Kaizen:
         return [*super().__dir__(), *map(get_method_name, COMMANDS.values())]
 
     def __getattr__(self, name: str) -> Any:
+        """Return the method that runs the command of this name."""
         word = name.replace("_", "-")
         if word not in COMMANDS.values():
             raise AttributeError(f"Kaizen has no command {word!r}; dir(Kaizen(...)) lists them.")
@@ -71,9 +72,10 @@ class Kaizen:
         def call_command(**options: Any) -> dict[str, Any]:
             if self._actor and "actor" not in command.options:
                 options.setdefault("actor", self._actor)
-            given = {option.rstrip("_"): value for option, value in options.items()}
-            given = {key: value for key, value in given.items() if value is not None}
-            return self._door(word, **given)
+            values = {
+                option.rstrip("_"): value for option, value in options.items() if value is not None
+            }
+            return self._door(word, **values)
 
         call_command.__name__ = name
         call_command.__signature__ = build_signature(command)  # type: ignore[attr-defined]

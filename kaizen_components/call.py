@@ -1,6 +1,6 @@
 """Run a command: its options in, a result out. The CLI, K5, the tests and servers all come here.
 
-Options come as a dict of name to a list of raw values. `bind_options` makes typed values of them;
+Options come as a dict of name to a list of raw values. `bind_options` converts them to typed values;
 `Door.run` refuses secrets, opens what the command's signature asks for, and calls it.
 """
 
@@ -10,7 +10,7 @@ import os
 
 from . import fields
 from .errors import Conflict, KaizenError, Refused, Usage
-from .index import OUTPUT_DEFAULTS, find_command, load_commands
+from .index import OUTPUT_DEFAULTS, describe_commands, find_command
 from .records.ledger.anchor import AnchorFile
 from .records.ledger.canonical import encode_canonical, encode_compact
 from .records.ledger.hashing import LogEndCache, sha256
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ACTOR = "agent"
 PAST_OP = "SELECT payload_hash, result FROM op WHERE op_id = ?"
-NOT_IN_BATCH = ("K", "P", "D", "SK")  # they take minutes, or change what no rollback restores
+NOT_IN_BATCH = ("K", "P", "D", "SK")  # slow, or not undone by a rollback
 
 
 def bind_options(command: Command, given: Given) -> tuple[Row, Row]:
@@ -76,12 +76,13 @@ def explain_missing_options(command: Command, names: list[str]) -> Usage:
 
 
 def read_option(name: str, field: fields.Field, raw: list[Any]) -> Any:
+    """Return the typed value of an option from the raw values that were given for it."""
     if field.kind in fields.LIST_KINDS:
-        flat = [one for item in raw for one in (item if type(item) is list else [item])]
+        flat = [part for item in raw for part in (item if type(item) is list else [item])]
         return read_value(name, field, flat)
     if len(raw) > 1:
         what = f"{fields.format_option(name)} is given more than once."
-        raise Usage("given_twice", what, "", "Give it once.")
+        raise Usage("given_twice", what, "It takes one value.", "Give it once.")
     value = raw[0]
     if type(value) is fields.FromFile or field.kind == "input":
         from .input import read_text
@@ -106,6 +107,7 @@ class Door:
         return self.run(command, {name: [value] for name, value in given.items()})
 
     def run(self, command: Command, given: Given) -> Row:
+        """Check the options, run the command and return its result."""
         values, shared = bind_options(command, given)
         actor = shared.get("actor") or os.environ.get("KAIZEN_ACTOR", "").strip()
         try:
@@ -132,6 +134,7 @@ class Door:
         self.anchors.close()
 
     def _run_read(self, command: Command, values: Row, actor: str) -> Row:
+        """Run a command that only reads, in one snapshot of the database."""
         resources = {"store": self.store, **ABOUT_COMMANDS}
         if "db" not in command.needs:
             return call_function(command, values, resources)
@@ -159,12 +162,12 @@ class Door:
             past = find_past_result(self._open_migrated(), *once)
             if past:
                 return past
-        first = [once]  # the op-id of a command that writes more than once names its first write
+        first = [once]  # a command may write more than once; its op-id belongs to the first write
 
-        def write(do: Callable[[RecordWriter], Row]) -> Row:
-            self.store.release_writers()  # our own reader would keep us out
+        def write(record: Callable[[RecordWriter], Row]) -> Row:
+            self.store.release_writers()  # our own open reader would block the write
             op = first.pop() if first else None
-            return self._write(command, values, actor, op, test, do, keep_open=True)
+            return self._write(command, values, actor, op, test, record, keep_open=True)
 
         def look() -> RecordReader:
             self.store.require()
@@ -191,10 +194,10 @@ class Door:
         actor: str,
         once: tuple[str, str] | None,
         test: bool,
-        do: Callable[[RecordWriter], Row] | None = None,
+        record: Callable[[RecordWriter], Row] | None = None,
         keep_open: bool = False,
     ) -> Row:
-        """Write in one transaction; with an op-id that has a result, return that instead."""
+        """Write in one transaction; return the first result if the op-id was used before."""
         if not command.can_be_first:
             self.store.require()
         writing = self.store.begin_write_transaction()
@@ -203,17 +206,20 @@ class Door:
             tx = RecordWriter(connection, actor, command.code, test, self.end.read(connection))
             result = find_past_result(tx, *once) if once else None
             if result is None:
-                result = do(tx) if do else self._call_in_transaction(tx, command, values)
+                result = record(tx) if record else self._call_in_transaction(tx, command, values)
                 if once:
                     op = {"op_id": once[0], "payload_hash": once[1]}
-                    of = [{"test": tx.wrote_tests_only()}]  # then K7 removes the result, too
+                    of = [
+                        {"test": tx.wrote_tests_only()}
+                    ]  # K7 then removes the result with the test records
                     tx.add("op", {**op, "result": encode_compact(result)}, of)
             tx.finish()
-            self.end.forget()  # until COMMIT has succeeded
+            self.end.forget()  # until the commit has succeeded
             writing.on_commit = lambda: self._append_anchor(tx)
         return result
 
     def _append_anchor(self, tx: RecordWriter) -> None:
+        """Append a checkpoint after a commit; a failure is only noted."""
         self.end.keep(tx.end())
         if tx.has_changes():
             try:
@@ -224,6 +230,7 @@ class Door:
                 self.store.notes.append(f"Recorded, but {problem}")
 
     def _call_in_transaction(self, tx: RecordWriter, command: Command, values: Row) -> Row:
+        """Call the command's function so that it reads and writes in this transaction."""
         if command.needs == ("tx",) and not command.python_names:  # nearly every write
             return command.function(tx, **values)
         resources = {
@@ -231,7 +238,7 @@ class Door:
             "db": tx,
             "call": lambda word, given, fill: self._call_nested(tx, word, given, fill),
             "store": self.store,
-            "write": lambda do: do(tx),
+            "write": lambda record: record(tx),
             "look": lambda: tx,
             **ABOUT_COMMANDS,
         }
@@ -243,25 +250,27 @@ class Door:
         """Run another command in this transaction, for K5; `fill` replaces references to lines."""
         nested = find_command(word)
         refuse_unknown_options(nested, given)
-        by_itself = f"Call {nested.code} by itself."
+        next_step = f"Run {nested.code} outside the batch."
         if nested.family in NOT_IN_BATCH:
             what = f"{nested.code} cannot run inside a batch."
-            raise Refused("not_in_batch", what, "", by_itself)
+            why = "It takes minutes, or changes what a rollback cannot restore."
+            raise Refused("not_in_batch", what, why, next_step)
         kinds = {name: fields.get_field(nested, name).kind for name in given}
         if "argv" in kinds.values():
-            what, why = "A batch cannot run programs.", "All other writers would wait for it."
-            raise Refused("not_in_batch", what, why, by_itself)
+            what = f"{nested.code} cannot run a program inside a batch."
+            why = "The database would stay locked until the program ends."
+            raise Refused("not_in_batch", what, why, next_step)
         texts = (*fields.TEXT_KINDS, "words")
         raw = {
             name: [value if kinds[name] in texts else fill(value)] for name, value in given.items()
         }
         values, shared = bind_options(nested, raw)
-        of_batch = [fields.format_option(name) for name in shared if name not in nested.options]
-        if of_batch:
+        names = [fields.format_option(name) for name in shared if name not in nested.options]
+        if names:
             raise Usage(
                 "shared_option_in_batch",
-                f"{', '.join(of_batch)} belongs to the whole batch.",
-                "",
+                f"{', '.join(names)} cannot be set in a line.",
+                "It applies to the whole batch.",
                 "Give it to the command that reads the lines.",
             )
         refuse_secrets(nested, values)
@@ -288,9 +297,10 @@ def call_function(command: Command, values: Row, resources: dict[str, Any]) -> R
 
 
 def hash_call(command: Command, given: Given, values: Row, actor: str, test: bool) -> str:
-    """Return what identifies a call for its op-id: a default that is spelled out is the same call.
+    """Return the hash of a call. A retry with the same op-id must have the same hash.
 
-    A relative time such as +7d counts as its text, because it means another moment each time.
+    An option that is set to its default counts like an omitted one. A relative time such as +7d
+    counts as its text, because it means another moment each time.
     """
     texts: Row = {}
     for name in values:
@@ -303,13 +313,14 @@ def hash_call(command: Command, given: Given, values: Row, actor: str, test: boo
 
 
 def find_past_result(db: Any, op_id: str, payload_hash: str) -> Row | None:
+    """Return the first result of an op-id, or None; raise Conflict if the call was another one."""
     past = db.one(PAST_OP, (op_id,))
     if past is None:
         return None
     if past["payload_hash"] != payload_hash:
         raise Conflict(
             "op_id_reused",
-            "This op-id was used before for another call.",
+            f"The op-id {make_excerpt(op_id)} was already used for another call.",
             "An op-id identifies one call: the same command, values and actor.",
             "Use a new op-id for a new call.",
         )
@@ -330,7 +341,7 @@ def find_problems(word: str, given: Row) -> list[tuple[str, KaizenError]]:
         try:
             refuse_unknown_options(command, [name])
             field = fields.get_field(command, name)
-            if field.kind == "input":  # the file is not read
+            if field.kind == "input":  # check only the path: the file is not read
                 field = fields.Field("path", field.help)
             refuse_secrets(command, {name: read_option(name, field, [value])})
         except KaizenError as error:
@@ -345,18 +356,8 @@ def load_schema(word: str) -> Row:
     return build_schema(find_command(word))
 
 
-def describe_commands() -> list[Command]:
-    """Return every command with the choices of its options: what K0 searches."""
-    commands = load_commands()
-    for command in commands:
-        command.choices = [
-            choice for name in command.options for choice in fields.get_field(command, name).choices
-        ]
-    return commands
-
-
 def refuse_unknown_options(command: Command, given: Iterable[str]) -> None:
-    """Raise Usage for option names that the command does not have; a shell's parser does so itself."""
+    """Raise Usage for an option that the command does not have."""
     for name in given:
         if name not in command.options and name not in fields.SHARED:
             option = fields.format_option(make_excerpt(name))
@@ -370,6 +371,7 @@ def refuse_unknown_options(command: Command, given: Iterable[str]) -> None:
 
 
 def refuse_secrets(command: Command, values: Row) -> None:
+    """Raise Refused if a value looks like a secret."""
     texts = {}
     for name, value in values.items():
         kind = fields.get_field(command, name).kind if name in command.options else ""
@@ -377,7 +379,7 @@ def refuse_secrets(command: Command, values: Row) -> None:
             value = [*value, " ".join(value)]
         if kind != "input":  # K5 checks line by line
             texts[name] = value
-    # One look at all values together is much cheaper; field by field only to say where.
+    # Scan all values at once, which is much cheaper; scan each only to name its option.
     if not find_secret_in(list(texts.values())):
         return
     for name, value in texts.items():
@@ -393,5 +395,5 @@ def refuse_secrets(command: Command, values: Row) -> None:
             )
 
 
-# What a command may ask about other commands.
+# Engine parameters that describe other commands.
 ABOUT_COMMANDS = {"catalog": describe_commands, "check": find_problems, "schema": load_schema}

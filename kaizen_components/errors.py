@@ -88,15 +88,15 @@ class Integrity(KaizenError):
 
 
 def explain_missing_package(code: str, what: str, why: str) -> Unavailable:
-    """Return the error with its remedy: most likely another Python than that of .venv runs."""
+    """Return the error with its remedy. The usual cause is a Python other than the one in .venv."""
     import os
     import sys
 
     home = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".venv")
     if os.path.isdir(home) and os.path.realpath(sys.prefix) != os.path.realpath(home):
         python = ".venv\\Scripts\\python" if os.name == "nt" else ".venv/bin/python"
-        why = f"{why} Set-up has created a .venv, and this is another Python.".strip()
-        return Unavailable(code, what, why, f"Call it with {python}.")
+        why = f"{why} Set-up installs packages in .venv, and this is another Python.".strip()
+        return Unavailable(code, what, why, f"Run Kaizen with {python}.")
     step = "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`."
     return Unavailable(code, what, why, step)
 

@@ -30,7 +30,7 @@ CHARS_MAX = {  # unless a field says otherwise
 
 
 class Field:
-    """An option; `most` is its largest number, or the most characters of its text."""
+    """An option. `most` is its largest number, or how many characters its text may have."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ SHARED = {
     "actor": Field(
         "line", "Who is calling (default: KAIZEN_ACTOR, or 'agent')", most=limits.ACTOR_CHARS_MAX
     ),
-    "op_id": Field("line", "The same op-id again returns the first result; reads ignore it"),
+    "op_id": Field("line", "A retry with the same op-id returns the first result; reads ignore it"),
     "test": Field(
         "flag", "Mark the new records as a test, so that K7 removes them; reads ignore it"
     ),
@@ -94,7 +94,7 @@ FIELDS = {
     "task.actor": Field("line", "Only tasks of this actor", most=limits.ACTOR_CHARS_MAX),
     "task.test": Field("flag", "Also tasks made with --test"),
     "holder": Field("line", "Only tasks whose lease this actor holds", most=limits.ACTOR_CHARS_MAX),
-    "open": Field("flag", "Only those without a result yet"),
+    "open": Field("flag", "Only packets without a result yet"),
     "integrity": Field("flag", "Also check every page, foreign key and derived row"),
     "reindex": Field("flag", "Also rebuild the search index from the records"),
     "dry_run": Field("flag", "Only list what would be removed"),
@@ -131,9 +131,7 @@ FIELDS = {
     "run": Field(
         "argv", "Run this command (all words after --) and record its result", most=100_000
     ),
-    "proof.command": Field(
-        "line", "The command that you or somebody else ran", most=limits.COMMAND_CHARS_MAX
-    ),
+    "proof.command": Field("line", "The command that was run", most=limits.COMMAND_CHARS_MAX),
     "eval.command": Field(
         "line", "The command that decides the case", most=limits.COMMAND_CHARS_MAX
     ),
@@ -204,7 +202,8 @@ FIELDS = {
         "int", "The last N days including today, instead of a calendar period", least=1, most=3_660
     ),
     "so_far": Field(
-        "flag", "Compare with the same part of the period before; the default during a period"
+        "flag",
+        "Compare with the same part of the previous period; the default while a period lasts",
     ),
     "export.format": Field("choice", "How to write it", ("json", "md")),
     "irl_id": Field("id", "The review: its id, a unique prefix of it, or @last"),
@@ -212,7 +211,7 @@ FIELDS = {
     "probability": Field("float", "How likely it is, from 0 to 1", least=0, most=1),
     "deadline": Field(
         "time",
-        "When the outcome is known: a date (its first moment), a time, or +7d, +12h from now",
+        "When the outcome is known: a date (its start), a time, or +7d, +12h from now",
     ),
     "irl.outcome": Field("choice", "The outcome", limits.PREDICTION_OUTCOME),
     "name": Field("line", "Its name"),
@@ -227,7 +226,7 @@ FIELDS = {
     "cost_usd": Field("float", "The cost in US dollars", least=0, most=10**9),
     "jsonl": Field(
         "input",
-        'One span a line, {"name": …, "parent": "$1"}: a file, or - for stdin',
+        'One span per line, {"name": …, "parent": "$1"}: a file, or - for stdin',
         most=limits.BATCH_CHARS_MAX,
     ),
     "value": Field("float", "The score: a finite number", least=-1e300, most=1e300),
@@ -247,10 +246,10 @@ FIELDS = {
     "out": Field("path", "The file to write (default: a dated file in AI/db)"),
     "request": Field(
         "prose",
-        "What to build, in plain words; a replay has it already",
+        "What to build, in plain words; omit it for a replay",
         most=limits.REQUEST_CHARS_MAX,
     ),
-    "repo": Field("path", "The git repository to change; a replay has it already"),
+    "repo": Field("path", "The git repository to change; omit it for a replay"),
     "write_skills": Field("flag", "Write each step that an agent answers to .agents/skills"),
     "protocol": Field("line", "The protocol with the steps and gates (default: factory)", most=100),
     "function": Field("line", "For codemode: the function, such as app.text:slugify", most=300),
@@ -288,9 +287,11 @@ FIELDS = {
     ),
     "pipeline.open": Field("flag", "Also open the HTML page in the browser"),
     "pipeline.outcome": Field("choice", "Only runs with this outcome", limits.RUN_OUTCOME),
-    "gates": Field("flag", "Also try each step of each protocol on its fixtures (half a minute)"),
+    "gates": Field(
+        "flag", "Also try each step of each protocol on its fixtures (takes half a minute)"
+    ),
     "adopt.path": Field("path", "The other repository: its top folder", bare=True),
-    "adopt.link": Field("flag", "Link the engine (the default); a junction on Windows"),
+    "adopt.link": Field("flag", "Link the engine (the default); on Windows with a junction"),
     "adopt.copy": Field(
         "flag", "Copy the engine into the repository instead, so that you can commit it"
     ),
@@ -303,7 +304,7 @@ FIELDS = {
     "adopt.remove": Field("flag", "Remove unchanged files of the adoption; records stay"),
     "adopt.apply": Field("flag", "Carry out the plan; without it the plan is only shown"),
     "skill.store": Field(
-        "path", "Also the skills in this folder, which may be outside the project"
+        "path", "Also include the skills in this folder, which may be outside the project"
     ),
     "skill.path": Field("path", "Only the skill in this folder"),
     "links.store": Field("path", "The folder with the skills to link to (default: .agents/skills)"),
@@ -321,7 +322,7 @@ LIST_KINDS = ("ids", "words", "items", "argv")
 
 
 def get_field(command: Command, name: str) -> Field:
-    """Return what `name` means here: first to the verb, then to the noun, the family, to all."""
+    """Return the field of an option. A field of the verb, noun or family overrides the general one."""
     if name not in command.fields:
         verb = command.name.rpartition("-")[2]
         keys = (f"{verb}.{name}", f"{command.noun}.{name}", f"{command.family}.{name}", name)
@@ -332,7 +333,7 @@ def get_field(command: Command, name: str) -> Field:
 
 
 class FromFile:
-    """A value that is not read yet: the path of a file, or - for stdin."""
+    """A value that is still to be read: the path of a file, or - for stdin."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -363,13 +364,13 @@ def is_known_option(command: Command, word: str) -> bool:
 
 
 def read_shell_value(command: Command, name: str, value: Any, from_file: bool) -> Any:
-    """Return what a shell gave; - means stdin for a text."""
+    """Return a value from the shell; for a text, - means stdin."""
     is_stdin = value == "-" and get_field(command, name).kind in TEXT_KINDS
     return FromFile(value) if from_file or is_stdin else value
 
 
 def assign_bare_words(command: Command, given: dict[str, list[Any]], bare: list[str]) -> bool:
-    """Give words without an option name to the one field that takes them; False if none does."""
+    """Assign words without an option name to the field that takes them; False if none does."""
     if not bare:
         return True
     for name in command.options:

@@ -1,8 +1,8 @@
 """The table of contents: short code -> name. The name is the address.
 
 `task-start` is the function `start` in `commands/task.py`: the first word is the module, the rest
-the function; a name of one word is a function in the module of the same name. A function that
-would hide something its module needs has a trailing underscore (`link_`).
+the function; a name of one word is a function in the module of the same name. A function has
+a trailing underscore (`link_`) if its name would hide something that its module needs.
 """
 
 from __future__ import annotations
@@ -153,12 +153,12 @@ NAMES = {**{name: code for code, name in COMMANDS.items()}, **ALIASES}
 
 
 def find_code(word: str) -> str | None:
-    """The code for a code or a name in any case, or None."""
+    """Return the code for a code or name in any case; None if it is unknown."""
     return word.upper() if word.upper() in COMMANDS else NAMES.get(word.lower())
 
 
 def join_split_name(argv: list[str]) -> list[str]:
-    """Join a name that is written as two words: `pipeline run` is `pipeline-run`."""
+    """Join a name that was typed as two words: `pipeline run` is `pipeline-run`."""
     name = "-".join(argv[:2])
     is_split = len(argv) > 1 and find_code(argv[0]) is None and find_code(name)
     return [name, *argv[2:]] if is_split else argv
@@ -184,7 +184,7 @@ class Command:
         shape = self.function.__code__
         self.needs = shape.co_varnames[: shape.co_argcount]
         given = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
-        # `from_` is the option `from`, which is a word of Python
+        # `from_` is the option `from`, which is a Python keyword
         self.python_names = {name.rstrip("_"): name for name in given if name[-1] == "_"}
         self.options = tuple(name.rstrip("_") for name in given)
         defaults = self.function.__kwdefaults__ or {}
@@ -197,7 +197,7 @@ class Command:
             format = get_field(self, "format").choices[0]
             self.defaults |= {**OUTPUT_DEFAULTS, "format": format}
         self.writes = bool({"tx", "write", "output"}.intersection(self.needs))
-        # May it create the database? Not if it needs earlier records.
+        # A command that needs earlier records must not create the database.
         names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)
         is_late = names_a_record or self.noun == "purge" or self.family == "R"
         self.can_be_first = self.writes and not is_late
@@ -212,7 +212,7 @@ class Command:
         return " ".join((self.function.__doc__ or "").partition("Example:")[2].split())
 
 
-_commands_by_code: dict[str, Command] = {}  # a batch of thousands looks each one up once
+_commands_by_code: dict[str, Command] = {}  # a batch of thousands of lines loads each once
 
 
 def find_command(word: Any) -> Command:
@@ -225,6 +225,7 @@ def find_command(word: Any) -> Command:
 
 
 def explain_unknown_command(word: Any) -> Usage:
+    """Return the error for an unknown command, with the names that are most like it."""
     from difflib import get_close_matches
 
     from .records.secrets.excerpt import make_excerpt
@@ -243,3 +244,13 @@ def explain_unknown_command(word: Any) -> Usage:
 def load_commands() -> list[Command]:
     """Load every command, for help, docs, schemas and K0."""
     return [Command(code) for code in COMMANDS]
+
+
+def describe_commands() -> list[Command]:
+    """Return every command with the choices of its options: what K0 searches."""
+    commands = load_commands()
+    for command in commands:
+        command.choices = [
+            choice for name in command.options for choice in get_field(command, name).choices
+        ]
+    return commands

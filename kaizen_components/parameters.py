@@ -50,7 +50,7 @@ class Writer(Reader, Protocol):
 class WriteLater(Protocol):
     """`write`: runs a function in its own transaction, after slow work."""
 
-    def __call__(self, do: Callable[[Writer], Result]) -> Result: ...
+    def __call__(self, record: Callable[[Writer], Result]) -> Result: ...
 
 
 class ReadNow(Protocol):

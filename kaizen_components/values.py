@@ -1,4 +1,4 @@
-"""Turn what was given (text from a shell, values from JSON) into the value a command gets."""
+"""Convert raw values (text from a shell, values from JSON) into the values that a command gets."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, but invisible
 INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # not Cn: that may be a letter newer than this Python
 
 
-def read_value(name: str, field: Field, given: Any) -> Any:
+def read_value(name: str, field: Field, raw: Any) -> Any:
     """Return the value for a command; raise Usage if the field does not accept it."""
-    if field.kind in LIST_KINDS and type(given) is not list:
-        given = [given]
-    return READERS[field.kind](name, field, given)
+    if field.kind in LIST_KINDS and type(raw) is not list:
+        raw = [raw]
+    return READERS[field.kind](name, field, raw)
 
 
 def explain_bad_value(name: str, problem: str, next_step: str = "", why: str = "") -> Usage:
     return Usage("bad_value", f"{format_option(name)} {problem}", why, next_step)
 
 
-def read_flag(name: str, field: Field, given: Any) -> bool:
-    if given is not True and given is not False:
+def read_flag(name: str, field: Field, raw: Any) -> bool:
+    if raw is not True and raw is not False:
         raise explain_bad_value(name, "must be true or false.")
-    return given
+    return raw
 
 
-def read_lines(name: str, field: Field, given: list[Any]) -> list[str]:
-    check_count(name, given)
-    return [read_line(name, field, one) for one in given]
+def read_lines(name: str, field: Field, raw: list[Any]) -> list[str]:
+    check_count(name, raw)
+    return [read_line(name, field, one) for one in raw]
 
 
-def read_items(name: str, field: Field, given: list[Any]) -> list[str]:
+def read_items(name: str, field: Field, raw: list[Any]) -> list[str]:
     """Read texts, each of which may also be a JSON list of texts."""
     texts = []
-    for item in given:
+    for item in raw:
         items = [item]
         if type(item) is str and item[:1] == "[":
             items = read_json(name, Field("json", "", most=BODY_CHARS_MAX), item)
@@ -53,22 +53,22 @@ def read_items(name: str, field: Field, given: list[Any]) -> list[str]:
     return [read_text(name, field, one) for one in texts]
 
 
-def check_count(name: str, given: list[Any]) -> None:
-    if len(given) > ITEMS_MAX:
-        problem = f"is given {len(given):,} times; the limit is {ITEMS_MAX}."
+def check_count(name: str, raw: list[Any]) -> None:
+    if len(raw) > ITEMS_MAX:
+        problem = f"is given {len(raw):,} times; the limit is {ITEMS_MAX}."
         raise explain_bad_value(name, problem)
 
 
-def read_argv(name: str, field: Field, given: list[Any]) -> list[str]:
-    """Read the words of a command line: all that a process can be given, but text."""
-    if not given:
+def read_argv(name: str, field: Field, raw: list[Any]) -> list[str]:
+    """Return the words of a command line; each must be valid UTF-8 without NUL."""
+    if not raw:
         raise explain_bad_value(name, "needs a command.")
-    for word in given:
+    for word in raw:
         if type(word) is not str or "\0" in word or len(word) > field.most:
-            problem = f"must be words without NUL, of at most {field.most:,} characters."
+            problem = f"takes words without NUL of at most {field.most:,} characters."
             raise explain_bad_value(name, problem)
         check_utf8(name, word)
-    return given
+    return raw
 
 
 def check_utf8(name: str, text: str) -> None:
@@ -79,26 +79,27 @@ def check_utf8(name: str, text: str) -> None:
         raise explain_bad_value(name, "is not valid UTF-8.", next_step) from None
 
 
-def read_text(name: str, field: Field, given: Any) -> str:
-    if type(given) is not str:
+def read_text(name: str, field: Field, raw: Any) -> str:
+    """Return the text; refuse one that is blank, too long, or not storable as UTF-8."""
+    if type(raw) is not str:
         raise explain_bad_value(name, "must be text.")
-    if len(given) > field.most:
-        problem = f"has {len(given):,} characters; the limit is {field.most:,}."
+    if len(raw) > field.most:
+        problem = f"has {len(raw):,} characters; the limit is {field.most:,}."
         raise explain_bad_value(name, problem, "Shorten it.")
-    if is_blank(given):
-        next_step = "Give it some text, or leave the option out if it is optional."
+    if is_blank(raw):
+        next_step = "Give it some text, or omit the option."
         raise explain_bad_value(name, "is blank.", next_step)
-    if "\0" in given:
-        line = given.count("\n", 0, given.index("\0")) + 1
+    if "\0" in raw:
+        line = raw.count("\n", 0, raw.index("\0")) + 1
         problem = f"contains a NUL byte in line {line:,}."
-        raise explain_bad_value(name, problem, "Remove it; records are text.")
-    if not given.isascii():
-        check_utf8(name, given)
-    return given
+        raise explain_bad_value(name, problem, "Remove it; records store plain text.")
+    if not raw.isascii():
+        check_utf8(name, raw)
+    return raw
 
 
 def is_blank(text: str) -> bool:
-    """Does a reader see nothing, also of zero-width spaces and fillers?"""
+    """Return whether the text looks empty; zero-width spaces and fillers are invisible too."""
     if any(char.isprintable() and char != " " and char not in FILLERS for char in text):
         return False
     from unicodedata import category
@@ -106,24 +107,26 @@ def is_blank(text: str) -> bool:
     return all(char in FILLERS or category(char) in INVISIBLE for char in text)
 
 
-def read_line(name: str, field: Field, given: Any) -> str:
-    text = read_text(name, field, given)
+def read_line(name: str, field: Field, raw: Any) -> str:
+    text = read_text(name, field, raw)
     if len(text.splitlines()) > 1 or text[-1] in "\r\n":
         next_step = "Remove the line breaks. Longer text belongs in --body, if the command has it."
         raise explain_bad_value(name, "must be one line.", next_step)
     return text
 
 
-def read_path(name: str, field: Field, given: Any) -> str:
-    if type(given) is not str or not given.strip() or "\0" in given or len(given) > PATH_CHARS_MAX:
-        raise explain_bad_value(name, "must be the path of a file.")
-    if given[0] not in "/\\-":  # a relative path needs the working folder
+def read_path(name: str, field: Field, raw: Any) -> str:
+    if type(raw) is not str or not raw.strip() or "\0" in raw or len(raw) > PATH_CHARS_MAX:
+        why = f"A path has 1 to {PATH_CHARS_MAX:,} characters and no NUL byte."
+        raise explain_bad_value(name, "must be the path of a file.", why=why)
+    if raw[0] not in "/\\-":  # a relative path needs the working folder
         find_working_folder()
-    return given
+    return raw
 
 
-def read_choice(name: str, field: Field, given: Any) -> str:
-    lowered = given.lower() if type(given) is str else given
+def read_choice(name: str, field: Field, raw: Any) -> str:
+    """Return the choice in its own spelling; the user may type it in any case."""
+    lowered = raw.lower() if type(raw) is str else raw
     for choice in field.choices:
         if choice.lower() == lowered:
             return choice
@@ -135,23 +138,23 @@ def read_choice(name: str, field: Field, given: Any) -> str:
     raise explain_bad_value(name, f"must be one of {', '.join(field.choices)}.", why=why)
 
 
-def read_int(name: str, field: Field, given: Any) -> int:
-    if type(given) is str:
-        digits = given[1:] if given[:1] == "-" else given
+def read_int(name: str, field: Field, raw: Any) -> int:
+    if type(raw) is str:
+        digits = raw[1:] if raw[:1] == "-" else raw
         if digits.isascii() and digits.isdecimal() and len(digits) <= 20:
-            given = int(given)
-    if type(given) is not int:
+            raw = int(raw)
+    if type(raw) is not int:
         raise explain_bad_value(name, "must be a whole number.")
-    check_bounds(name, field, given)
-    return given
+    check_bounds(name, field, raw)
+    return raw
 
 
-def read_float(name: str, field: Field, given: Any) -> float:
+def read_float(name: str, field: Field, raw: Any) -> float:
     try:
-        number = float(given)
+        number = float(raw)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
-    if type(given) is bool or number - number != 0:
+    if type(raw) is bool or number - number != 0:
         raise explain_bad_value(name, "must be a finite number.")
     check_bounds(name, field, number)
     return number
@@ -163,17 +166,18 @@ def check_bounds(name: str, field: Field, number: float) -> None:
         raise explain_bad_value(name, f"must be between {field.least} and {field.most}.")
 
 
-def read_json(name: str, field: Field, given: Any) -> Any:
+def read_json(name: str, field: Field, raw: Any) -> Any:
+    """Return the JSON value; refuse NaN, NUL, and values that are too deep or too long."""
     import json
 
     def refuse_constant(word: str) -> None:
         raise ValueError(f"{word} is not JSON")
 
     try:
-        if type(given) is not str:  # K5 and Python callers pass values: the same limits hold
-            given = json.dumps(given, ensure_ascii=False, allow_nan=False)
-        value = json.loads(read_text(name, field, given), parse_constant=refuse_constant)
-        # Level by level: a hostile depth would break recursion.
+        if type(raw) is not str:  # K5 and Python callers pass values; the same limits apply
+            raw = json.dumps(raw, ensure_ascii=False, allow_nan=False)
+        value = json.loads(read_text(name, field, raw), parse_constant=refuse_constant)
+        # Go level by level: recursion would fail on deeply nested input.
         depth, level, has_nul = 0, [value], False
         while level:
             parts = [one for one in level if type(one) is list]
@@ -189,15 +193,18 @@ def read_json(name: str, field: Field, given: Any) -> Any:
         problem = f"is not valid JSON: {str(error) or 'nested too deeply'}."
         raise explain_bad_value(name, problem) from None
     if has_nul:
-        raise explain_bad_value(name, "contains a NUL character.", "Remove it; records are text.")
+        raise explain_bad_value(
+            name, "contains a NUL character.", "Remove it; records store plain text."
+        )
     return value
 
 
-def read_time(name: str, field: Field, given: Any) -> str:
+def read_time(name: str, field: Field, raw: Any) -> str:
+    """Return the time in UTC, as records store it."""
     from .records.moment import read_moment
 
     try:
-        return read_moment(given)
+        return read_moment(raw)
     except (ValueError, TypeError, OverflowError):
         raise explain_bad_value(
             name,

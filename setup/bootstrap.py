@@ -28,7 +28,8 @@ if sys.version_info < NEEDED:  # here, because the annotations below fail on an 
     sys.exit(2)
 
 USAGE = """\
-Usage: bash setup/setup.sh            make Kaizen ready: .venv, packages, bytecode, database, a first loop, a demo
+Usage: bash setup/setup.sh            make Kaizen ready: .venv, packages, bytecode, database, a demo, a first loop in it
+       bash setup/setup.sh DEVROOT    install below DEVROOT: the clone, SKILLS, Python/venvs/kaizen, a launcher
        bash setup/test.sh [ARGS ...]  the same .venv with the test tools, then: python -m pytest ARGS
        .\\setup\\setup.cmd               the first of these on Windows (or setup.ps1)
 
@@ -97,12 +98,17 @@ def run(argv: list[str]) -> int:
             ("virtual environment", make_venv),
             ("packages", install_packages),
             ("bytecode", compile_engine),
+            ("skills", link_skills),
             ("database", create_database),
-            ("first loop", record_first_loop),
             ("demo", make_demo),
+            ("first loop", record_first_loop),
         )
         say_what_is_next()
         return 0
+    if verb == "setup" and len(arguments) == 1 and not arguments[0].startswith("-"):
+        env = dict(os.environ, DEVROOT=os.path.abspath(arguments[0]))
+        script = os.path.join(ROOT, "setup", "install_agent_kaizen.py")
+        return subprocess.call([BASE_PYTHON, script], env=env)
     if verb == "test":
         take_steps(
             ("virtual environment", make_venv),
@@ -288,6 +294,21 @@ def compile_engine() -> str:
     return "compiled"
 
 
+def link_skills() -> str:
+    """Link .claude/skills, where Claude Code looks, to .agents/skills. git has no such link."""
+    link, skills = (os.path.join(ROOT, name, "skills") for name in (".claude", ".agents"))
+    if os.path.lexists(link) or not os.path.isdir(skills):
+        return "there already" if os.path.lexists(link) else "none"
+    os.makedirs(os.path.dirname(link), exist_ok=True)
+    if sys.platform == "win32":  # a junction: a symbolic link needs a right that few have
+        import _winapi
+
+        _winapi.CreateJunction(skills, link)
+    else:
+        os.symlink(os.path.join("..", ".agents", "skills"), link)
+    return "linked (.claude/skills)"
+
+
 def create_database() -> str:
     if not os.path.isfile(os.path.join(ROOT, "kaizen.py")):
         raise Stop("kaizen.py is missing: this is not a whole copy of the repository.")
@@ -295,21 +316,13 @@ def create_database() -> str:
     return "ready, in KAIZEN_REPO_ROOT" if os.environ.get("KAIZEN_REPO_ROOT") else "ready"
 
 
-def record_first_loop() -> str:
-    if json.loads(run_kaizen("W9", "--json"))["records"]:
-        return "skipped, the database has tasks already"
-    print("one task, as you would type it:", flush=True)
-    for words in FIRST_LOOP:
-        print(f"\n$ {format_command(*words)}", flush=True)
-        code = subprocess.call([PYTHON, "kaizen.py", *words], cwd=ROOT)
-        if code:
-            raise Stop(f"{words[0]} failed with exit code {code}.", code)
-    return "\nRecorded: one loop, every line of it in the database."
+def get_demo_folder() -> str:
+    return os.path.join(os.environ.get("KAIZEN_REPO_ROOT") or ROOT, "AI", "work", "demo")
 
 
 def make_demo() -> str:
     """Make a project with weeks of records. Nothing depends on it, so a failure is only a note."""
-    folder = os.path.join(os.environ.get("KAIZEN_REPO_ROOT") or ROOT, "AI", "work", "demo")
+    folder = get_demo_folder()
     if os.path.isfile(os.path.join(folder, "weekly.html")):
         return "already there: " + shorten_path(folder)
     if not os.path.isfile(os.path.join(ROOT, DEMO)):
@@ -324,6 +337,23 @@ def make_demo() -> str:
         lines = made.stderr.strip().splitlines() or ["it failed"]
         return "left out, nothing depends on it: " + lines[-1]
     return "what weeks of records tell, in an invented project:\n\n" + made.stdout.rstrip()
+
+
+def record_first_loop() -> str:
+    """Record one task in the demo: nothing goes into the user's own records."""
+    launcher = shorten_path(os.path.join(get_demo_folder(), "kaizen.py"))
+    if not os.path.isfile(os.path.join(ROOT, launcher)):
+        return "left out, because there is no demo"
+    words = ("W9", "--query", FIRST_LOOP[0][2], "--json")
+    if json.loads(run_kaizen(*words, launcher=launcher))["records"]:
+        return "there already"
+    print("one task in the demo, as you would type it:", flush=True)
+    for typed in FIRST_LOOP:
+        print(f"\n$ {quote_words(TYPED_PYTHON, launcher, *typed)}", flush=True)
+        code = subprocess.call([PYTHON, launcher, *typed], cwd=ROOT)
+        if code:
+            raise Stop(f"{typed[0]} failed with exit code {code}.", code)
+    return "\nRecorded: one loop in the demo. Your own records are empty."
 
 
 def shorten_path(path: str, start: str = ROOT) -> str:
@@ -368,12 +398,13 @@ def find_sandbox_advice() -> str:
     )
 
 
-def run_kaizen(*words: str) -> str:
+def run_kaizen(*words: str, launcher: str = "kaizen.py") -> str:
     """Return what a kaizen command prints; stop with its words and exit code if it fails."""
-    answer = capture([PYTHON, "kaizen.py", *words], stderr=subprocess.PIPE)
+    answer = capture([PYTHON, launcher, *words], stderr=subprocess.PIPE)
     if answer.returncode:
         output, code = indent_end(answer.stdout + answer.stderr), answer.returncode
-        raise Stop(f"{output}{format_command(*words)} failed with exit code {code}.", code)
+        command = quote_words(TYPED_PYTHON, launcher, *words)
+        raise Stop(f"{output}{command} failed with exit code {code}.", code)
     return answer.stdout
 
 

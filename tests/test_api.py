@@ -36,7 +36,7 @@ def test_every_command_is_method_with_its_options(engine):
     assert "pipeline_run" in dir(engine)
 
 
-def test_failures_are_raised_as_errors_of_engine(engine):
+def test_failed_command_raises_its_engine_error(engine):
     engine.db_check()
     with pytest.raises(NotFound):
         engine.task_inspect(id="task_none")
@@ -52,7 +52,7 @@ def test_stub_is_up_to_date():
     assert stub == api.render_stub(), "run `make docs`"
 
 
-def test_type_checker_knows_options(tmp_path):
+def test_type_checker_reports_wrong_options(tmp_path):
     (tmp_path / "uses.py").write_text(
         "from kaizen_components import Kaizen\n"
         'Kaizen("x").task_start(title="t", summary="s", priority="high")\n'

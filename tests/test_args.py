@@ -222,7 +222,7 @@ LIKELY = {code: likely(code) for code in COMMANDS}
 @given(
     data=st.data(), stdin=st.one_of(st.binary(max_size=40), st.just(b'{"command":"W1","args":{}}'))
 )
-def test_any_argv_gets_a_documented_exit_code(run, code, data, stdin):
+def test_any_argv_exits_with_a_documented_code(run, code, data, stdin):
     rest = data.draw(st.one_of(LIKELY[code], hostile))
     exit_code, out, err = run([code, *rest], stdin)
 
@@ -250,7 +250,7 @@ def asks_for_json(argv):
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(argv=hostile)
-def test_any_first_word_gets_documented_exit_code(run, argv):
+def test_any_first_word_exits_with_a_documented_code(run, argv):
     exit_code, out, err = run(argv)
 
     assert exit_code in EXIT_CODES and exit_code != 70
@@ -297,7 +297,7 @@ def test_bug_exits_70_with_traceback_on_request(run, monkeypatch):
     assert "Traceback" in loud
 
 
-def test_exit_code_belongs_to_each_error():
+def test_each_error_exits_with_its_code():
     kinds = KaizenError.__subclasses__()
 
     assert sorted(kind.exit_code for kind in kinds) == [1, 2, 3, 4, 5, 6, 7]
@@ -377,7 +377,7 @@ ONCE = (
 )  # a second time would be refused
 
 
-def test_every_frequent_write_is_in_the_allow_list_test():
+def test_import_test_covers_every_frequent_write():
     often = {code for code in COMMANDS if Command(code).writes} - set(SLOW)
 
     assert len(often) >= 28 and set(SLOW) < set(COMMANDS)

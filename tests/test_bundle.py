@@ -38,7 +38,7 @@ def load(engine):
     return done.stdout.split()
 
 
-def test_bundle_serves_moved_engine(engine):
+def test_bundle_works_after_the_engine_moves(engine):
     moved = engine.rename(engine.parent / "moved")
 
     assert load(moved) == ["_Bundle", "one"]
@@ -60,21 +60,21 @@ def test_damaged_bundle_is_ignored(engine, harm):
     assert load(engine) == ["SourceFileLoader", "one"]
 
 
-def test_bundle_of_another_loader_is_ignored(engine):
+def test_bundle_of_another_engine_version_is_ignored(engine):
     with open(engine / "kaizen_components" / "__init__.py", "a", encoding="utf-8") as file:
         file.write("# changed since\n")
 
     assert load(engine) == ["SourceFileLoader", "one"]
 
 
-def test_bundle_leaves_out_types(engine):
+def test_bundle_contains_no_annotations(engine):
     script = LOADED.replace("errors.MARK", "errors.KaizenError.as_dict.__annotations__")
     done = subprocess.run([sys.executable, "-c", script], cwd=engine, capture_output=True)
 
     assert done.stdout.split() == [b"_Bundle", b"{}"]
 
 
-def test_bundle_is_made_from_the_bundle(engine):
+def test_bundle_can_be_written_from_the_bundle(engine):
     script = "from kaizen_components import bundle; bundle.write_bundle(); print(bundle.FLAGS)"
     done = subprocess.run([sys.executable, "-c", script], cwd=engine, capture_output=True)
 

@@ -22,7 +22,7 @@ from .conftest import LAUNCHER, ROOT
 TASK = ("--title", "README polish", "--summary", "Make it a strong entry point.")
 
 
-def test_session_of_new_user(cli):
+def test_new_user_can_record_list_and_verify(cli):
     started = cli("W1", *TASK, "--json")
     moved = cli("W2", "--id", "@last", "--status", "active", "--summary", "Started.")
     listed = cli("task-list")
@@ -53,7 +53,7 @@ def test_help_shows_every_command_grouped_by_family(cli):
         assert all(title in answer.out for title in FAMILIES.values())
 
 
-def test_every_form_of_help_is_the_same(cli):
+def test_every_form_of_help_prints_one_page(cli):
     pages = {
         cli(*argv).out
         for argv in (("W1", "--help"), ("help", "W1"), ("help", "task-start"), ("w1", "--help"))
@@ -65,14 +65,14 @@ def test_every_form_of_help_is_the_same(cli):
     assert "--ttl-s" not in page
 
 
-def test_family_letter_lists_family(cli):
+def test_family_letter_lists_its_commands(cli):
     answer = cli("W")
 
     assert answer.exit_code == 0
     assert "task-claim" in answer.out and "db-check" not in answer.out
 
 
-def test_help_as_json_is_json_schema(cli):
+def test_help_with_json_prints_json_schema(cli):
     answer = cli("help", "W13", "--json")
 
     assert answer.json["commands"][0]["properties"]["action"]["enum"] == [
@@ -108,11 +108,11 @@ def test_option_given_twice_is_refused(cli):
     assert answer.error["code"] == "given_twice"
 
 
-def test_json_may_stand_before_command(cli):
+def test_json_option_before_command_is_accepted(cli):
     assert cli("--json", "W1", *TASK).json["status"] == "OK"
 
 
-def test_errors_are_json_only_with_json(cli):
+def test_errors_are_json_only_with_json_option(cli):
     cli("K1")
     machine, person = cli("W10", "--id", "task_nope", "--json"), cli("W10", "--id", "task_nope")
 
@@ -130,7 +130,7 @@ def test_errors_are_json_only_with_json(cli):
         ("W9", "--since", "yesterday"), ("W5", "--payload-json", "{bad"), ("W1", "--priority", "urgent"),
     ],
 )  # fmt: skip
-def test_bad_value_gets_a_next_step(cli, argv):
+def test_bad_value_error_has_a_next_step(cli, argv):
     refused = cli(*argv, "--json")
 
     assert (
@@ -148,13 +148,13 @@ def test_mistyped_choice_gets_a_suggestion(cli):
     )
 
 
-def test_missing_file_is_named_as_it_was_given(cli, root):
+def test_missing_file_is_named_as_typed(cli, root):
     refused = cli("W1", "--title", "t", "--summary", "s", "--body-file", "docs/missing/dir.md")
 
     assert refused.exit_code == 3 and "'docs/missing/dir.md'" in refused.err
 
 
-def test_wrong_python_is_told_the_right_one(root):
+def test_wrong_python_error_names_the_right_python(root):
     shutil.copytree(ROOT / "kaizen_components", root / "kaizen_components")
     shutil.copy(LAUNCHER, root)
     argv = [sys.executable, "-S", "-E", str(root / "kaizen.py"), "W9"]
@@ -226,7 +226,7 @@ def test_output_fits_the_terminal_except_ids(cli, tasks_of_three, argv):
         assert width < 60 or all(len(line) <= width for line in lines)
 
 
-def test_missing_value_is_not_the_next_option(cli):
+def test_option_in_place_of_a_value_is_refused(cli):
     cli("W1", *TASK)
     forgotten = cli("W2", "--id", "@last", "--note", "--json")
     meant = cli("W2", "--id", "@last", "--note=--json")
@@ -256,7 +256,7 @@ def test_wide_characters_keep_columns_aligned(cli):
 @pytest.mark.parametrize(
     "scope", ["x⌚⏰✅⚡x", "שָׁלוֹם", "ไทยนี้", "ｆｕｌｌ", "cafe\u0301", "👩‍👧x", "한글"]
 )
-def test_marks_and_joiners_take_no_column(cli, scope):
+def test_combining_marks_take_no_column(cli, scope):
     cli("W1", "--title", "t", "--summary", "s", "--scope", scope)
     cli("W1", "--title", "t", "--summary", "s", "--scope", "x")
     rows = [
@@ -271,8 +271,8 @@ def test_marks_and_joiners_take_no_column(cli, scope):
 @pytest.mark.parametrize(
     "argv, says",
     [
-        (("help", "W1", "W2"), "one command or one family"), (("W", "nope"), "one command or one family"),
-        (("--actor", "bob", "W9"), "The command comes first, and --actor after it."),
+        (("help", "W1", "W2"), "takes one command"), (("W", "nope"), "takes one command"),
+        (("--actor", "bob", "W9"), "The command must come before --actor."),
         (("completion",), "one of bash, zsh, fish"), (("completion", "bash", "zsh"), "one of bash, zsh, fish"),
         (("W10", "--id", "a\nb"), "--id must be one line"),
     ],
@@ -284,7 +284,7 @@ def test_misplaced_word_is_explained(cli, argv, says):
     assert cli("help", "help").out == cli("--help").out
 
 
-def test_invalid_environment_actor_is_named(cli):
+def test_invalid_kaizen_actor_is_named_in_the_error(cli):
     answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": "x\ny"})
 
     assert answer.exit_code == 2 and "error: KAIZEN_ACTOR must be one line." in answer.err
@@ -297,7 +297,7 @@ def test_secret_in_environment_names_the_variable(cli):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_final_newline_does_not_count_as_text(cli, root, end):
+def test_final_newline_is_not_counted_as_text(cli, root, end):
     (root / "title").write_bytes(("\ufeff" + "\U0001f600" * 200 + end).encode())
     (root / "summary").write_bytes(("x" * 2_000 + end).encode())
     cli("W1", "--title-file", str(root / "title"), "--summary-file", str(root / "summary"))
@@ -306,14 +306,14 @@ def test_final_newline_does_not_count_as_text(cli, root, end):
     assert len(record["title"]) == 200 and record["summary"] == "x" * 2_000
 
 
-def test_json_works_before_and_after_the_command(cli):
+def test_json_option_works_in_any_position(cli):
     assert cli("--json", "W1", *TASK, "--json").json["status"] == "OK"
 
 
-def test_run_needs_two_dashes_before_the_command(cli):
+def test_run_without_two_dashes_is_refused(cli):
     for argv in (("--run=echo", "--run", "--", "hi"), ("--run=echo",)):
         refused = cli("Q1", *argv)
-        assert refused.exit_code == 2 and "--run needs -- and a command after it" in refused.err
+        assert refused.exit_code == 2 and "--run needs -- and then a command" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_relative_path_in_deleted_folder_is_explained(cli, root, argv):
 @pytest.mark.parametrize(
     "text, says", [("x" * 5_000, "200"), ("€" * 5_001, "200"), ("x" * 201, "201")]
 )
-def test_too_long_text_is_counted_correctly(cli, root, text, says):
+def test_too_long_text_is_refused_with_its_limit(cli, root, text, says):
     (root / "long").write_text(text)
     answer = cli("W1", "--title-file", str(root / "long"), "--summary", "s")
 
@@ -341,7 +341,7 @@ def test_too_long_text_is_counted_correctly(cli, root, text, says):
     assert answer.exit_code == 2 and counted[says] in answer.err
 
 
-def test_unprinted_answer_of_a_read_may_be_repeated(cli, root):
+def test_unprinted_answer_error_discourages_repeating_only_writes(cli, root):
     cli("K1")
     for argv, says in (
         (("W9",), "The answer could not be printed"),
@@ -368,13 +368,13 @@ def test_family_fits_on_small_screen(cli):
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_help_fits_terminal_but_for_examples(cli, width):
+def test_help_fits_terminal_except_examples(cli, width):
     for argv in (("--help",), ("W1", "--help"), ("W",), ("Q1", "--help")):
         lines = cli(*argv, env={"COLUMNS": str(width)}).out.partition("example:")[0].splitlines()
         assert max(map(len, lines)) <= width
 
 
-def test_stored_escape_sequences_are_shown(cli):
+def test_stored_escape_sequences_are_printed_as_text(cli):
     cli("W1", "--title", "red \x1b[31m alert \u202e abc", "--summary", "bell \x07")
     answer = cli("W10", "--id", "@last")
 
@@ -383,7 +383,7 @@ def test_stored_escape_sequences_are_shown(cli):
 
 
 @pytest.mark.parametrize("word", ["a" * 300, "語" * 200, "ж" * 200, "x" * 90 + " end"])
-def test_overlong_word_is_cut_without_blanks(cli, word):
+def test_overlong_word_is_broken_without_added_blanks(cli, word):
     cli("W1", *TASK, "--body", word)
     shown = cli("W10", "--id", "@last", env={"COLUMNS": "60"}).out
     body = shown[shown.index("body ") + 5 :].split("\nrev ")[0]
@@ -501,7 +501,7 @@ def test_colour_does_not_affect_wrapping(root):
     assert len(plain.splitlines()) > 3 and re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
-def test_closed_pipe_is_not_error(cli, root):
+def test_closed_pipe_does_not_fail_the_command(cli, root):
     for _ in range(40):
         cli("W1", *TASK)
     script = f'"{sys.executable}" "{LAUNCHER}" W9 | head -1; echo "${{PIPESTATUS[0]}}"'
@@ -587,7 +587,7 @@ def test_full_disk_after_a_read_claims_no_change(cli, root, argv):
     )
 
 
-def test_closed_stdout_is_not_error(root, cli):
+def test_closed_stdout_does_not_fail_the_command(root, cli):
     done = subprocess.run(
         ["bash", "-c", f'"{sys.executable}" "{LAUNCHER}" W1 --title t --summary s >&-'],
         env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True,
@@ -596,7 +596,7 @@ def test_closed_stdout_is_not_error(root, cli):
     assert done.returncode == 0 and b"Traceback" not in done.stderr
 
 
-def test_text_comes_from_file_or_from_stdin(cli, root):
+def test_text_is_read_from_file_or_stdin(cli, root):
     (root / "body.md").write_text("# A body\nwith ünïcode\n")
     (root / "title.txt").write_text("A title from a file\n")
     cli(
@@ -661,7 +661,7 @@ def test_blank_text_is_refused(kaizen, option):
 @pytest.mark.parametrize(
     "seen", ["\U00018cd6", "\ue000", "\U0010ffff", "\u200b.", "\u0301", "\u2800 \u2801"]
 )
-def test_unassigned_and_private_letters_are_text(kaizen, seen):
+def test_unassigned_and_private_characters_are_accepted(kaizen, seen):
     assert kaizen("W1", title=seen, summary="s")["title"] == seen
 
 
@@ -773,7 +773,7 @@ def completed(cli, shell, line):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_what_parser_takes(cli, shell):
+def test_completion_offers_every_form_the_parser_accepts(cli, shell):
     for_one_word = {
         "bash": "kaizen W1 --priority = H",
         "zsh": "kaizen W1 --priority=H",
@@ -800,7 +800,7 @@ def test_zsh_script_works_before_compinit(tool, path_with_kaizen):
     assert done.stdout.strip() == "_kaizen_completion", done.stderr
 
 
-def test_how_to_complete_is_help(cli):
+def test_help_completion_prints_set_up_lines(cli):
     assert cli("help", "completion").out == cli("completion", "--help").out
     assert 'eval "$(kaizen completion zsh)"' in cli("help", "completion").out
 

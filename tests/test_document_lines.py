@@ -70,7 +70,7 @@ def parsed(argv):
 
 
 @of_pages(WHOLE)
-def test_command_in_a_sentence_parses(page, span, tmp_path, monkeypatch):
+def test_command_in_prose_parses(page, span, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("plan.md", "FILE"):
         (tmp_path / name).write_text("text")
@@ -83,19 +83,19 @@ def test_command_in_a_sentence_parses(page, span, tmp_path, monkeypatch):
 
 
 @of_pages(SHORT)
-def test_code_with_options_in_a_sentence_parses(page, span):
+def test_code_with_options_in_prose_parses(page, span):
     for argv in typed(span):
         assert parsed(argv) or "--help" in argv
 
 
 @of_pages(SHELL)
-def test_shell_line_in_a_sentence_is_shell(page, span):
+def test_shell_line_in_prose_is_valid_shell(page, span):
     done = subprocess.run(["bash", "-n", "-c", span], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
 
 
-def test_pages_have_lines_and_false_ones_are_noticed():
+def test_wrong_option_in_a_page_is_reported():
     assert len(spans((ROOT / "AGENTS.md").read_text())) > 50
     assert list(typed("W2 --status open|done [--token N]")) == [
         ["W2", "--status", "open", "--token", "1"], ["W2", "--status", "done", "--token", "1"],
@@ -156,7 +156,7 @@ def means(name, argv):
     assert type(found) is fields.FromFile or found in (value, "-"), found
 
 
-def test_every_row_of_the_quoting_table_is_read():
+def test_quoting_table_has_a_row_for_every_value():
     assert list(table()) == list(VALUES) and {len(row) for row in table().values()} == {3}
 
 
@@ -177,7 +177,7 @@ def test_second_quoting_column_gives_value_in_powershell():
             means(name, powershell(span, before_7_3))
 
 
-def test_second_quoting_column_is_powershell():
+def test_second_quoting_column_parses_as_powershell():
     tree_sitter = pytest.importorskip(
         "tree_sitter", reason="no PowerShell parser: install requirements-dev.txt"
     )
@@ -211,7 +211,7 @@ def test_windows_splits_lines_as_documented(line, argv):
     assert windows_argv(line) == argv
 
 
-def test_shell_expansion_or_cut_is_noticed():
+def test_badly_quoted_line_fails_the_shell_check():
     assert powershell("--title 'say \"no\"'", before_7_3=True) != ["--title", 'say "no"']
     for shell, line in (
         (powershell, '--title "costs $HOME"'),

@@ -16,6 +16,7 @@ from .pipeline.factory import QUICK, environment, target
 
 PAGES = [
     "README.md", "setup/SETUP.md", "CONTRIBUTING.md", "docs/secrets.md", "docs/settings.md",
+    "docs/overview.md",
 ]  # fmt: skip
 PYTHON = ".venv/bin/python kaizen.py"
 
@@ -47,7 +48,7 @@ def test_kaizen_lines_of_a_page_run(page, root):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_scripts_that_a_page_names_exist(page):
+def test_scripts_named_in_a_page_exist(page):
     for path in re.findall(
         r"(?:bash |`)((?:setup|support_scripts|docs)[/\\][\w./\\-]+)", (ROOT / page).read_text()
     ):
@@ -84,7 +85,7 @@ def test_setup_md_names_the_options_of_adoption():
     assert named == {fields.format_option(name) for name in Command("D1").options if name != "path"}
 
 
-def test_linking_lines_work(tmp_path):
+def test_documented_linking_lines_create_working_links(tmp_path):
     engine = tmp_path / "kaizen"
     engine.mkdir()
     (tmp_path / "other").mkdir()

@@ -424,7 +424,7 @@ def kill_batches(root, file, seed, rounds):
     ]
 
 
-def test_killed_batch_is_all_or_nothing(root, tmp_path):
+def test_killed_batch_is_recorded_whole_or_not(root, tmp_path):
     file = tmp_path / "batch.jsonl"
     file.write_text(json.dumps({"command": "W1", "args": TASK}).join(["", "\n"]) * 500)
 
@@ -477,7 +477,7 @@ def started(root, *argv):
 @pytest.mark.parametrize(
     "number, exit_code", [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)]
 )
-def test_signal_during_write_leaves_no_traceback_or_record(root, tmp_path, number, exit_code):
+def test_signal_during_write_ends_quietly_and_records_nothing(root, tmp_path, number, exit_code):
     file = tmp_path / "batch.jsonl"
     file.write_text(json.dumps({"command": "W1", "args": TASK}).join(["", "\n"]) * 5_000)
     write(str(root))
@@ -725,7 +725,7 @@ def checkpoints_reach_the_limit(path):
 
 
 @pytest.mark.parametrize("happens", [checkpoints_become_a_folder, checkpoints_reach_the_limit])
-def test_failed_checkpoint_costs_only_a_note(root, happens):
+def test_failed_checkpoint_only_adds_a_note(root, happens):
     write(str(root))
     happens(anchors(root))
     size = anchors(root).stat().st_size
@@ -749,7 +749,7 @@ def test_unreadable_checkpoints_are_reported(root, code):
     assert answer["exit"] in (0, 5, 7)
 
 
-def test_appended_byte_does_not_stop_checkpoints(root):
+def test_stray_byte_in_checkpoints_does_not_stop_appending(root):
     write(str(root))
     anchors(root).write_bytes(b"x")
 
@@ -856,7 +856,7 @@ def test_doctor_explains_a_broken_database(broken, happens):
 
 
 @pytest.mark.parametrize("happens", BROKEN)
-def test_reading_broken_database_exits_as_documented(broken, happens):
+def test_reading_broken_database_exits_with_documented_code(broken, happens):
     root = broken(happens)
     before = content(root)
     answers = {code: shell(root, code) for code in ("W9", "W12", "K8", "K3")}
@@ -869,7 +869,7 @@ def test_reading_broken_database_exits_as_documented(broken, happens):
 
 @pytest.mark.parametrize("argv", [W1, ("K1",)])
 @pytest.mark.parametrize("happens", BROKEN)
-def test_writing_to_broken_database_never_makes_it_worse(broken, happens, argv):
+def test_writing_to_broken_database_changes_no_byte(broken, happens, argv):
     root = broken(happens)
     before = content(root)
     answer = shell(root, *argv)
@@ -883,7 +883,7 @@ def test_writing_to_broken_database_never_makes_it_worse(broken, happens, argv):
 
 
 @pytest.mark.parametrize("happens", [random_bytes, truncated])
-def test_doctor_never_recommends_itself(broken, happens):
+def test_doctor_never_recommends_running_itself(broken, happens):
     assert not [
         row for row in shell(broken(happens), "K11")["checks"] if "K11" in (row["next"] or "")
     ]
@@ -997,7 +997,7 @@ def test_forked_child_can_write_through_its_own_door(root, keep_open):
 # Hostile surroundings
 
 
-def test_clock_going_back_changes_no_order_or_proof(kaizen, root, monkeypatch):
+def test_clock_set_back_keeps_order_and_proofs(kaizen, root, monkeypatch):
     now = time.time_ns()
     ids = []
     for days in (0, -400, 7, -20_000):
@@ -1024,7 +1024,7 @@ def test_project_is_found_by_any_spelling_of_its_folder(cli, root, spelling):
     )
 
 
-def test_almost_empty_environment_is_enough(root):
+def test_command_runs_in_almost_empty_environment(root):
     for env in (
         {},
         {"LANG": "C"},
@@ -1041,7 +1041,7 @@ def test_almost_empty_environment_is_enough(root):
     }
 
 
-def test_linked_data_folder_has_one_gate(root, tmp_path):
+def test_linked_data_folder_shares_one_lock(root, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (root / "AI").mkdir()
@@ -1054,7 +1054,7 @@ def test_linked_data_folder_has_one_gate(root, tmp_path):
     verified(root)
 
 
-def test_linked_database_has_the_gate_of_its_file(root, tmp_path):
+def test_linked_database_uses_the_lock_of_its_file(root, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     write(str(root))
@@ -1093,7 +1093,7 @@ def test_writers_take_turns_after_lock_file_removal(tmp_path):
     assert apart(queue_behind_a_lock_that_is_removed, tmp_path / "lock") == "-+-"
 
 
-def test_gate_reopens_a_replaced_lock_file(tmp_path, monkeypatch):
+def test_lock_reopens_a_replaced_lock_file(tmp_path, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.1")
     path = str(tmp_path / "lock")
     gate = Gate(path, keep_open=True)
@@ -1107,7 +1107,7 @@ def test_gate_reopens_a_replaced_lock_file(tmp_path, monkeypatch):
     gate.close()
 
 
-def test_removed_database_is_noticed_before_any_acknowledgement(root):
+def test_write_to_removed_database_is_never_acknowledged(root):
     door = Door(str(root), keep_open=True)
     door("W1", **TASK)
     shutil.rmtree(root / "AI")
@@ -1136,7 +1136,7 @@ def make_a_manifest_with_an_open_door(root):
     return ids, counts
 
 
-def test_manifest_of_a_server_loses_nothing(root):
+def test_manifest_with_an_open_door_loses_no_record(root):
     ids, counts = apart(make_a_manifest_with_an_open_door, root)
 
     assert counts == [len(ids)] * 2
@@ -1272,5 +1272,5 @@ def verify_through_a_read_only_view(root, view):
     return reader("K8")["verified"]
 
 
-def test_read_only_reader_raises_no_false_alarm(root, tmp_path, mounts):
+def test_read_only_reader_reports_no_false_damage(root, tmp_path, mounts):
     assert apart(verify_through_a_read_only_view, root, tmp_path / "view", within=mounts)

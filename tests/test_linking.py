@@ -55,7 +55,7 @@ def has_data(folder):
     return (folder / "AI" / "db" / "kaizen.db").exists()
 
 
-def test_sibling_with_linked_engine_writes_its_own_database(sibling, engine):
+def test_linked_project_writes_its_own_database(sibling, engine):
     run(sibling / "kaizen.py", *TASK)
 
     assert has_data(sibling) and not has_data(engine) and not (engine / "AI").exists()
@@ -63,7 +63,7 @@ def test_sibling_with_linked_engine_writes_its_own_database(sibling, engine):
 
 
 @pytest.mark.parametrize("where", ["engine home", "sibling project", "elsewhere"])
-def test_working_directory_does_not_matter(sibling, engine, tmp_path, where):
+def test_launcher_works_from_any_working_directory(sibling, engine, tmp_path, where):
     folder = tmp_path / where
     folder.mkdir(exist_ok=True)
     run(sibling / "kaizen.py", *TASK, cwd=folder)
@@ -81,7 +81,7 @@ def test_relative_launcher_works(sibling, engine):
     assert not has_data(engine)
 
 
-def test_linked_launcher_belongs_to_its_folder(engine, tmp_path):
+def test_linked_launcher_uses_its_own_folder(engine, tmp_path):
     folder = tmp_path / "all linked"
     folder.mkdir()
     os.symlink(engine / "kaizen.py", folder / "kaizen.py")
@@ -159,7 +159,7 @@ def test_linked_projects_share_only_the_engine(sibling, engine, tmp_path):
     )
 
 
-def test_moved_engine_is_named_to_persons_not_hosts(sibling, engine):
+def test_missing_engine_fails_except_in_a_hook(sibling, engine):
     os.rename(engine, engine.parent / "moved")
     launch = [sys.executable, str(sibling / "kaizen.py")]
     asked = subprocess.run([*launch, "K1"], capture_output=True, text=True)
@@ -171,3 +171,19 @@ def test_moved_engine_is_named_to_persons_not_hosts(sibling, engine):
         and "Traceback" not in asked.stderr
     )
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, "", "")
+
+
+SNIPPET = """
+import os
+from pathlib import Path
+os.environ.setdefault("KAIZEN_REPO_ROOT", str(Path(__file__).resolve().parents[0]))
+from kaizen_components.args import main
+raise SystemExit(main())
+"""
+
+
+def test_launcher_of_five_lines_pins_its_own_data(sibling, engine):
+    (sibling / "kaizen.py").write_text(SNIPPET)
+    run(sibling / "kaizen.py", *TASK)
+
+    assert has_data(sibling) and not has_data(engine)

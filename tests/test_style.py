@@ -31,7 +31,7 @@ def tracked():
     [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
     ids=["ruff", "format", "mypy"],
 )
-def test_the_linters_have_nothing_to_say(command):
+def test_linters_report_nothing(command):
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True
     )
@@ -51,7 +51,7 @@ def test_no_file_names_a_machine_path_or_a_home_folder():
     assert found == []
 
 
-def test_no_file_holds_a_secret_by_our_own_measure():
+def test_our_secret_scan_finds_no_secret():
     """Fixtures are built at run time, or are obviously fake. The scanner's tests hold weak passwords, cut in two."""
     found = {
         path.name: find_secret(path.read_text(encoding="utf-8", errors="replace"))
@@ -81,12 +81,12 @@ def test_banned_calls_are_not_used():
     assert found == []
 
 
-CEILINGS = {  # lower them as the code improves; the bars are 60, 15, 45, 2, 2
-    "functions_per_1000_lines": 67.7,
-    "private_used_once": 34.9,
-    "one_word_names": 78.5,
-    "participle_names": 15.0,
-    "wide_lines": 4.2,
+CEILINGS = {  # the bars that were set are 60, 15, 45, 2 and 2
+    "functions_per_1000_lines": 53,
+    "private_used_once": 11,
+    "one_word_names": 22,
+    "participle_names": 0.5,
+    "wide_lines": 0.5,
 }
 
 
@@ -94,9 +94,9 @@ def test_engine_style_counts_stay_below_ceilings():
     counts = style_counts.count_style(sorted((ROOT / "kaizen_components").rglob("*.py")))
 
     assert {name: counts[name] for name, most in CEILINGS.items() if counts[name] > most} == {}
-    assert counts["verb_docstrings"] >= 16.4
+    assert counts["verb_docstrings"] >= 90
 
 
 def test_prose_counts_stay_below_ceilings():
-    assert style_counts.mean_test_name_words(sorted((ROOT / "tests").rglob("*.py"))) <= 9.7
+    assert style_counts.mean_test_name_words(sorted((ROOT / "tests").rglob("*.py"))) <= 6.5
     assert style_counts.count_words(ROOT / "README.md") <= 1500

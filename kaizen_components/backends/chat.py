@@ -33,6 +33,8 @@ OnText = Callable[[str], object]
 
 
 class Chat:
+    """Asks the model of one endpoint, and retries failures that may pass."""
+
     def __init__(self, endpoint: Endpoint, retry_s: float = RETRY_S) -> None:
         self.endpoint = endpoint
         self.retry_s = retry_s
@@ -101,7 +103,7 @@ class Chat:
     def _request(
         self, body: dict[str, Any], on_text: OnText | None, deadline: Deadline
     ) -> ReplyParts:
-        """Try once; twice if the server turns out not to stream."""
+        """Send the question; send it again as one answer if the server cannot stream."""
         if on_text is not None and self._can_stream:
             streaming = {**body, "stream": True, "stream_options": {"include_usage": True}}
             try:
@@ -115,6 +117,7 @@ class Chat:
         return self._send(body, None, deadline)
 
     def _send(self, body: dict[str, Any], on_text: OnText | None, deadline: Deadline) -> ReplyParts:
+        """Send one request and return its answer; raise RetryLater if a retry may help."""
         import httpx
 
         endpoint = self.endpoint
@@ -122,7 +125,7 @@ class Chat:
         if endpoint.key:
             headers["Authorization"] = f"Bearer {endpoint.key}"
         left_s = max(deadline.left_s, 0.001)
-        # Proxies of the environment are for remote servers; loading certificates takes 20 ms.
+        # A local server needs no proxy and no certificates, which take 20 ms to load.
         client = httpx.Client(
             timeout=httpx.Timeout(left_s, connect=min(CONNECT_S, left_s)),
             verify=endpoint.is_tls,
@@ -143,12 +146,13 @@ class Chat:
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise failure.report_dead(endpoint, CONNECT_S) from None
         except httpx.TimeoutException:
-            deadline.is_over = True  # a read may take all that is left, and not more
+            deadline.is_over = True  # the read timeout was all the time that was left
             raise RetryLater("is slow") from None
         except (httpx.HTTPError, OSError) as error:
             raise RetryLater(f"dropped the connection ({type(error).__name__})") from None
 
     def _read(self, response: Any, on_text: OnText | None, has_tools: bool) -> ReplyParts:
+        """Read a streamed or whole answer; raise Unavailable if it is invalid or too long."""
         parts = ReplyParts(on_text)
 
         def read_blocks() -> Iterator[bytes]:
@@ -178,20 +182,21 @@ class Chat:
 
 
 def refuse_secrets(messages: Messages) -> None:
+    """Raise Refused if a message looks like it contains a secret."""
     secret = scan.find_secret_in(messages)
     if secret:
         place, kind = secret
         where = f"messages{place}" if place else "several messages"
         raise Refused(
             "secret_in_question",
-            f"The question to the model holds a {kind}.",
-            f"It is in {where}, and would leave this process.",
+            f"The question to the model contains a {kind}.",
+            f"It is in {where}. Secrets are not sent to a model.",
             "Remove it from the request, or from the files that it quotes.",
         )
 
 
 class Deadline:
-    """Ends a whole request: httpx's timeouts are for each read, and a slow drip never meets them.
+    """Ends a request after a total time; httpx only limits the time of each read.
 
     Use `with Deadline(seconds) as deadline`, and `deadline.trace` as httpx's trace extension. When
     the time is over, the connection is shut down.
@@ -226,7 +231,7 @@ class Deadline:
     def end_request(self) -> None:
         self.is_over = True
         try:
-            if self._socket is not None:  # below TLS, which would wait for the other side
+            if self._socket is not None:  # not through TLS, which would wait for the server
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         except OSError:
             pass  # it is closed already

@@ -13,6 +13,7 @@ import re
 from urllib.parse import SplitResult, urlsplit
 
 from ..errors import Refused, Unavailable, Usage
+from ..records.secrets.excerpt import make_excerpt
 
 VARIABLES = ("KAIZEN_LLM_BASE_URL", "KAIZEN_LLM_MODEL", "KAIZEN_LLM_API_KEY")
 
@@ -33,8 +34,9 @@ class Endpoint:
     ) -> None:
         parts = parse_base_url(base_url, allow_remote)
         if not key.isascii() or not key.isprintable():
-            what = "The key of the model has characters that an HTTP header cannot carry."
-            raise Usage("bad_key", what, "", "Copy it again.")
+            what = "The API key of the model has characters that an HTTP header cannot contain."
+            why = "Only printable ASCII is allowed."
+            raise Usage("bad_key", what, why, "Copy the key again.")
         self.base_url = base_url.rstrip("/") + ("" if parts.path.strip("/") else "/v1")
         self.served_by = parts.netloc
         self.is_local = is_loopback(parts.hostname or "")
@@ -48,8 +50,8 @@ class Endpoint:
     @classmethod
     def from_environment(cls, stage: str) -> Endpoint:
         """Return the endpoint of a stage, or raise Unavailable with the variables to set."""
-        own = re.sub(r"\W", "_", stage.upper())
-        base_url, model = read_setting(own, "BASE_URL"), read_setting(own, "MODEL")
+        prefix = re.sub(r"\W", "_", stage.upper())
+        base_url, model = read_setting(prefix, "BASE_URL"), read_setting(prefix, "MODEL")
         if not base_url or not model:
             missing = VARIABLES[1] if base_url else VARIABLES[0]
             raise Unavailable(
@@ -60,15 +62,15 @@ class Endpoint:
                 f"{VARIABLES[2]} if the server requires a key.",
             )
         general = os.environ.get(VARIABLES[0], "").strip()
-        key = os.environ.get(f"KAIZEN_{own}_API_KEY")
+        key = os.environ.get(f"KAIZEN_{prefix}_API_KEY")
         if key is None and general and urlsplit(general).netloc == urlsplit(base_url).netloc:
             key = os.environ.get(VARIABLES[2])  # no other host may see the general key
         return cls(
             base_url,
             model,
             (key or "").strip(),
-            timeout_s=read_number(own, "TIMEOUT_S"),
-            max_tokens=int(read_number(own, "MAX_TOKENS") or 0) or None,
+            timeout_s=read_number(prefix, "TIMEOUT_S"),
+            max_tokens=int(read_number(prefix, "MAX_TOKENS") or 0) or None,
             prices=read_prices(model),
             allow_remote=os.environ.get("KAIZEN_LLM_ALLOW_REMOTE") == "1",
         )
@@ -82,14 +84,15 @@ class Endpoint:
         return round((tokens_in * self.prices[0] + tokens_out * self.prices[1]) / 1_000_000, 6)
 
 
-def read_setting(own: str, word: str) -> str:
+def read_setting(prefix: str, word: str) -> str:
     """Return the stage's own value, or the general one."""
-    names = (f"KAIZEN_{own}_{word}", f"KAIZEN_LLM_{word}")
+    names = (f"KAIZEN_{prefix}_{word}", f"KAIZEN_LLM_{word}")
     return next(filter(None, (os.environ.get(name, "").strip() for name in names)), "")
 
 
-def read_number(own: str, word: str) -> float | None:
-    text = read_setting(own, word)
+def read_number(prefix: str, word: str) -> float | None:
+    """Return a positive number from the environment, or None if it is not set."""
+    text = read_setting(prefix, word)
     if not text:
         return None
     try:
@@ -97,32 +100,37 @@ def read_number(own: str, word: str) -> float | None:
     except ValueError:
         number = 0
     if not 0 < number < 1e9:
-        what = f"KAIZEN_{own}_{word} or KAIZEN_LLM_{word} is not a number above 0."
-        raise Usage("bad_setting", what, "", "Correct it.")
+        what = f"KAIZEN_{prefix}_{word} or KAIZEN_LLM_{word} is {make_excerpt(text)!r}."
+        raise Usage("bad_setting", what, "It must be a number above 0.", "Correct or unset it.")
     return number
 
 
 def parse_base_url(base_url: str, allow_remote: bool) -> SplitResult:
+    """Return the parts of a base URL; refuse credentials in it, and remote hosts by default."""
     try:
         parts = urlsplit(base_url)
         is_valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         is_valid = False
     if not is_valid:
-        what = "The base URL of the model is not a URL."
-        raise Usage("bad_base_url", what, "", "Set one such as http://127.0.0.1:11434/v1.")
+        raise Usage(
+            "bad_base_url",
+            "The base URL of the model is not a valid URL.",
+            "It must begin with http:// or https:// and name a host.",
+            "Set KAIZEN_LLM_BASE_URL to one such as http://127.0.0.1:11434/v1.",
+        )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise Refused(
             "base_url_holds_more",
-            "The base URL of the model holds more than an address.",
-            "A password or a query in it would appear in records and messages.",
-            "Put the key into KAIZEN_LLM_API_KEY.",
+            "The base URL of the model contains credentials, a query or a fragment.",
+            "They would appear in records and messages.",
+            "Remove them from the URL, and set KAIZEN_LLM_API_KEY to the key.",
         )
     host = parts.hostname or ""
     if not allow_remote and not is_loopback(host):
         raise Refused(
             "remote_model",
-            f"{host} is not this machine.",
+            f"The model server {host} is not on this machine.",
             "The code of the target would be sent to it.",
             "Set KAIZEN_LLM_ALLOW_REMOTE=1 to allow that, or use a local server.",
         )
@@ -158,8 +166,8 @@ def read_prices(model: str) -> tuple[float, float] | None:
         raise Usage(
             "bad_prices",
             "KAIZEN_LLM_PRICES is not valid.",
-            "It takes two numbers, in and out, in USD per million tokens, or a JSON file of such "
-            "pairs by model.",
+            "It must be two prices in USD per million tokens, for input and output, or a JSON file "
+            "with such a pair for each model.",
             'Set it to 0.5,1.5 or to a file such as {"some-model": [0.5, 1.5], "*": [0, 0]}.',
         ) from None
     return price_in, price_out

@@ -1,4 +1,4 @@
-"""Explain in our own words what goes wrong with a model's server, never with the key."""
+"""Explain the failures of a model's server without showing the key."""
 
 import json
 import time
@@ -19,7 +19,7 @@ class RequestRejected(Unavailable):
         super().__init__(
             "backend_rejects",
             f"{endpoint.served_by} answers {status} for the model {endpoint.model}.",
-            reason or "It gives no reason.",
+            reason or "The server gives no reason.",
             "Check KAIZEN_LLM_MODEL and KAIZEN_LLM_BASE_URL.",
         )
         self.status = status
@@ -53,7 +53,7 @@ def explain_status(endpoint: Endpoint, response: Any, has_tools: bool) -> Except
             "backend_refuses_key",
             f"{endpoint.served_by} answers {status}.",
             "It requires a key, or rejects this one.",
-            "Set KAIZEN_LLM_API_KEY, or the key of the stage.",
+            "Set KAIZEN_LLM_API_KEY, or the stage's own key such as KAIZEN_BUILD_API_KEY.",
         )
     return RequestRejected(endpoint, status, reason)
 
@@ -62,7 +62,7 @@ def report_dead(endpoint: Endpoint, connect_s: float) -> Unavailable:
     return Unavailable(
         "backend_dead",
         f"No model answers at {endpoint.served_by}.",
-        f"No connection within {connect_s:.0f} s.",
+        f"There was no connection within {connect_s:.0f} s.",
         "Start the server, or set KAIZEN_LLM_BASE_URL to one that runs.",
     )
 
@@ -72,18 +72,18 @@ def report_slow(endpoint: Endpoint, timeout_s: float) -> Unavailable:
         "backend_slow",
         f"{endpoint.served_by} gave no complete answer within {timeout_s:g} s.",
         "The model is slow, or still loading.",
-        "Try again, or give the stage more time, such as KAIZEN_BUILD_TIMEOUT_S=1200.",
+        "Try again, or give the stage more time, such as with KAIZEN_BUILD_TIMEOUT_S=1200.",
     )
 
 
 def report_failing(
     endpoint: Endpoint, error: RetryLater, tries: int, waited_s: float
 ) -> Unavailable:
-    wish = f" It asks to wait {error.after_s:.0f} s." if error.after_s else ""
+    wish = f" The server asks to wait {error.after_s:.0f} s." if error.after_s else ""
     return Unavailable(
         "backend_failing",
         f"{endpoint.served_by} {error.what}.",
-        f"{tries} tries, {waited_s:.0f} s of waiting between them.{wish}",
+        f"Kaizen tried {tries} times and waited {waited_s:.0f} s in between.{wish}",
         "Check the server, and try again.",
     )
 
@@ -91,14 +91,14 @@ def report_failing(
 def explain_invalid(endpoint: Endpoint, why: str, has_tools: bool) -> Unavailable:
     """Return the exception for a 200 that is not an answer.
 
-    Some servers break off where a model writes an invalid tool call.
+    Some servers end the answer when a model writes an invalid tool call.
     """
     if has_tools and "tool" in why.lower():
         return RequestRejected(endpoint, 200, clean_server_text(endpoint, why))
     return Unavailable(
         "backend_garbled",
         f"{endpoint.served_by} does not answer as an OpenAI-compatible server.",
-        clean_server_text(endpoint, f"200, but {why}."),
+        clean_server_text(endpoint, f"It answered 200, but {why}."),
         "Check KAIZEN_LLM_BASE_URL; it usually ends in /v1.",
     )
 
@@ -106,9 +106,9 @@ def explain_invalid(endpoint: Endpoint, why: str, has_tools: bool) -> Unavailabl
 def report_flood(endpoint: Endpoint, bytes_max: int) -> Unavailable:
     return Unavailable(
         "backend_floods",
-        f"{endpoint.served_by} answers without end.",
-        f"One answer has more than {bytes_max:,} bytes.",
-        "Limit it with KAIZEN_LLM_MAX_TOKENS, or use another model.",
+        f"{endpoint.served_by} sent an answer that is too long.",
+        f"It has more than {bytes_max:,} bytes.",
+        "Limit answers with KAIZEN_LLM_MAX_TOKENS, or use another model.",
     )
 
 
@@ -137,17 +137,17 @@ def clean_server_text(endpoint: Endpoint, text: str) -> str:
     return scan.redact_secrets(text)[:TEXT_CHARS_MAX]
 
 
-def parse_retry_after(given: str | None) -> float:
+def parse_retry_after(header: str | None) -> float:
     """Return the seconds of a Retry-After header, which may be a date; 0 if it is invalid."""
-    if not given:
+    if not header:
         return 0.0
     from email.utils import parsedate_to_datetime
 
     try:
-        return max(0.0, float(given))
+        return max(0.0, float(header))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return 0.0

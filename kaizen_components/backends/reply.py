@@ -37,12 +37,12 @@ class Reply:
     seconds: float = 0.0
     finish_reason: str | None = None
     retries: int = 0
-    calls: int = 0  # of tools, before it was given
+    calls: int = 0  # tool calls before this answer
     requested: str = ""  # the model that was asked for; `model` is the one that the server reports
 
     @property
     def is_cut(self) -> bool:
-        """Did the server end it before the model did?"""
+        """Return whether the server cut the answer off."""
         return self.finish_reason == "length"
 
 
@@ -51,7 +51,7 @@ class InvalidReply(Exception):
 
 
 class ReplyParts:
-    """An answer while it comes in."""
+    """Collects the pieces of an answer as they come in."""
 
     def __init__(self, on_text: Callable[[str], object] | None = None) -> None:
         self._on_text = on_text
@@ -64,19 +64,19 @@ class ReplyParts:
     def take(self, data: bytes) -> None:
         """Add one JSON object: the whole answer, or a piece of a stream."""
         try:
-            given = json.loads(data.decode("utf-8", "replace"))
+            answer = json.loads(data.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             raise InvalidReply("it is not JSON") from None
-        if not isinstance(given, dict):
+        if not isinstance(answer, dict):
             raise InvalidReply("it is not a JSON object")
-        error = given.get("error")
+        error = answer.get("error")
         if error:
             message = error.get("message", error) if isinstance(error, dict) else error
             raise InvalidReply(f"it says: {str(message)[:300]}")
-        self.model = keep_string(given.get("model")) or self.model
-        if isinstance(given.get("usage"), dict):
-            self.usage = given["usage"]
-        choices = given.get("choices")
+        self.model = keep_string(answer.get("model")) or self.model
+        if isinstance(answer.get("usage"), dict):
+            self.usage = answer["usage"]
+        choices = answer.get("choices")
         if not isinstance(choices, list):
             raise InvalidReply("it has no choices")
         choice = choices[0] if choices and isinstance(choices[0], dict) else {}
@@ -99,6 +99,7 @@ class ReplyParts:
                 self._take_call(at, call)
 
     def _take_call(self, at: int, call: dict[str, Any]) -> None:
+        """Add a piece of a tool call to the pieces with the same index."""
         index = call.get("index")
         key = index if isinstance(index, int) else at
         parts = self._calls.setdefault(key, {"id": "", "name": "", "arguments": ""})
@@ -131,7 +132,7 @@ def read_events(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the data of each server-sent event, up to [DONE]."""
     rest = b""
     data: list[bytes] = []
-    end = [b"\n\n"]  # some servers end without the blank line
+    end = [b"\n\n"]  # some servers omit the blank line at the end
     for block in itertools.chain(blocks, end):
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:

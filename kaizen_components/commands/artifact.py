@@ -28,7 +28,7 @@ def add(
     """
     facts = artifact.measure_artifact(
         store.place, path, allow_external
-    )  # before the lock: a large file takes its time
+    )  # hash a large file before taking the lock
     return write(lambda tx: artifact.add_artifact(tx, facts, title, summary, task_id, about))
 
 
@@ -81,7 +81,7 @@ def verify(
         raise Usage(
             "id_or_all",
             "A5 artifact-verify needs either --id or --all.",
-            "--path goes with --id: it says where an artifact from outside the project is now.",
+            "--path belongs to --id: it names where an artifact from outside the project is now.",
             "Name one artifact with --id, or check every path with --all.",
         )
     if id is not None:

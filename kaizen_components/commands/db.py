@@ -46,13 +46,16 @@ def check(store: Store, *, integrity: bool = False, reindex: bool = False) -> Ro
 
 
 def backup(store: Store, *, out: str | None = None) -> Row:
-    """Make a consistent, verified copy with a manifest, while others go on writing.
+    """Make a consistent, verified copy with a manifest; others can go on writing.
 
     Example: kaizen K3
     """
     if out == "-":
-        reason = "A backup is a file and its manifest."
-        raise Usage("bad_value", "--out must be the path of a file.", reason)
+        what, why = (
+            "--out must be the path of a file.",
+            "A backup is a file with a manifest beside it.",
+        )
+        raise Usage("bad_value", what, why, "Give it a path, or omit it.")
     try:
         path = os.path.abspath(out) if out else ""
         path.encode()
@@ -86,11 +89,13 @@ def write_verified_copy(store: Store, reader: Connection, path: str) -> Row:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
-        what = "Cannot create the backup folder."
-        raise Unavailable("cannot_write", what, str(error.strerror)) from None
+        what = f"Cannot create the folder {os.path.basename(os.path.dirname(path))!r}."
+        next_step = "Check its permissions, or choose another --out."
+        raise Unavailable("cannot_write", what, f"{error.strerror}.", next_step) from None
     if os.path.lexists(path):
         name = os.path.basename(path)
-        raise Conflict("file_exists", f"{name} exists already.", "", "Choose another --out.")
+        why = "A backup never overwrites a file."
+        raise Conflict("file_exists", f"{name} exists already.", why, "Choose another --out.")
     part = f"{path}.{os.getpid()}.part"  # an unverified copy must not look like a backup
     copy_database(reader, part)  # a snapshot: no writer has to wait
     try:
@@ -114,15 +119,15 @@ def batch(tx: Writer, call: Callable[..., Any], store: Store, *, file: str = "-"
     Example: echo '{"command": "W1", "args": {"title": "A", "summary": "The first."}}' | kaizen K5
     """
     results = batches.run_batch(file, call)
-    if store.is_new and not tx.has_changes():  # only reads: they don't create a database
+    if store.is_new and not tx.has_changes():  # a batch that only reads must not create a database
         store.remove_new_database()
         raise store.missing_database_error()
     return {"records": results, "count": len(results)}
 
 
 def manifest(store: Store, *, out: str | None = None) -> Row:
-    """Write down row counts, the schema's hash, the log's size and root, and the file's hash;
-    --out - only shows them.
+    """Write the row counts, the schema's hash, the log's size and root, and the file's hash to a
+    manifest; --out - only prints them.
 
     Example: kaizen K6
     """
@@ -137,8 +142,8 @@ def manifest(store: Store, *, out: str | None = None) -> Row:
             raise Busy(
                 "busy",
                 "Another process reads an older state of the database.",
-                "The file alone is not complete.",
-                "Try again.",
+                "Until it has finished, the database file alone is not complete.",
+                "Try again in a moment.",
             )
         facts = manifests.describe_database(connection, store.place.database)
     if out == "-":

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from ..parameters import Row, Store
 
-    Finding = tuple[str, str, str | None]  # state, what it says, what to do next
+    Finding = tuple[str, str, str | None]  # state, message, what to do next
 
 PATH_BYTES_MAX = 500
 FREE_BYTES_LOW = 100 * 1024 * 1024
-SQLITE_WRITE_LOCK_BYTE = "120"  # of the -shm file: SQLite's format of it
+SQLITE_WRITE_LOCK_BYTE = "120"  # in the -shm file
 
 
 def doctor(store: Store, *, gates: bool = False) -> Row:
-    """Say what works here, what is missing and what to do; also for a database that cannot be
+    """Report what works here, what is missing and what to do, even if the database cannot be
     opened.
 
     Example: kaizen K11
@@ -36,11 +36,11 @@ def doctor(store: Store, *, gates: bool = False) -> Row:
     checks = []
     for name, check in CHECKS.items():
         try:
-            state, says, next_step = check(store)
-        except Exception as error:  # a check that breaks is a finding, too
-            state, says = "fail", f"the check broke: {type(error).__name__}: {error}"[:300]
-            next_step = "Run it again with KAIZEN_DEBUG=1 and report it."
-        checks.append({"check": name, "state": state, "says": says, "next": next_step})
+            state, message, next_step = check(store)
+        except Exception as error:  # a check that crashes is reported as failed
+            state, message = "fail", f"the check broke: {type(error).__name__}: {error}"[:300]
+            next_step = "Run `K11` again with KAIZEN_DEBUG=1, and report what it prints."
+        checks.append({"check": name, "state": state, "says": message, "next": next_step})
     if gates:  # half a minute
         checks += check_gates()
     is_healthy = all(row["state"] != "fail" for row in checks)
@@ -58,21 +58,23 @@ def check_gates() -> list[Row]:
     for step, rows in rows_by_step.items():
         good = sum(row["expected"] == "pass" for row in rows)
         state, next_step = "ok", None
-        says = f"accepts {good} good fixtures and refuses {len(rows) - good} bad ones"
+        message = f"accepts {good} good fixtures and refuses {len(rows) - good} bad ones"
         wrong = next((row for row in rows if not row["ok"]), None)
         if wrong:
             state = "fail"
-            says = (
-                f"{wrong['case']}: {wrong['got']} instead of {wrong['expected']}. {wrong['says']}"
+            message = f"{wrong['case']}: {wrong['got']} instead of {wrong['expected']}."
+            message = f"{message} {wrong['says']}"
+            next_step = (
+                "Install ruff, mypy, pytest and coverage; if they are installed, report this."
             )
-            next_step = "Install ruff, mypy, pytest and coverage; if they are there, report it."
         findings.append(
-            {"check": f"gate {step}", "state": state, "says": says[:300], "next": next_step}
+            {"check": f"gate {step}", "state": state, "says": message[:300], "next": next_step}
         )
     return findings
 
 
 def check_python(store: Store) -> Finding:
+    """Check the Python version and the packages that Kaizen needs."""
     version = ".".join(map(str, sys.version_info[:3]))
     missing = []
     for package, load in (("libsql", driver_connect), ("click", lambda: __import__("click"))):
@@ -87,13 +89,14 @@ def check_python(store: Store) -> Finding:
 
 
 def check_engine(store: Store) -> Finding:
+    """Check where the engine is and whether it has bytecode."""
     engine = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    says = (
+    message = (
         f"{__version__}, {'linked from another project' if os.path.islink(engine) else 'in place'}"
     )
     if not os.path.isdir(os.path.join(engine, "__pycache__")):
-        return "warn", f"{says}, no bytecode", "Run `bash setup/setup.sh` for faster starts."
-    return "ok", f"{says}, knows schema {database.SCHEMA_VERSION}", None
+        return "warn", f"{message}, no bytecode", "Run `bash setup/setup.sh` for faster starts."
+    return "ok", f"{message}, knows schema {database.SCHEMA_VERSION}", None
 
 
 def check_root(store: Store) -> Finding:
@@ -111,6 +114,7 @@ def suggest_first_step(store: Store) -> str:
 
 
 def check_folder(store: Store) -> Finding:
+    """Check that AI/db exists, or can be created, and is writable."""
     folder = store.place.folder
     if len(os.fsencode(store.place.database)) > PATH_BYTES_MAX:
         return ("fail", "the path is too long for SQLite", "Move the project to a shorter path.")
@@ -138,6 +142,7 @@ def check_folder(store: Store) -> Finding:
 
 
 def check_disk(store: Store) -> Finding:
+    """Check the free space on the disk of the project."""
     root = store.place.root
     if not hasattr(os, "statvfs") or not os.path.isdir(root):
         return "warn", "free space is unknown here", None
@@ -149,7 +154,7 @@ def check_disk(store: Store) -> Finding:
 
 
 def check_lock(store: Store) -> Finding:
-    """Name who is writing, also a program that takes SQLite's lock without our gate.
+    """Report who is writing, also a program that takes SQLite's lock without our gate.
 
     Asking SQLite's lock itself would mean opening and closing its file, which drops every lock
     that this process has on it. So this reads /proc/locks, where there is one.
@@ -167,12 +172,13 @@ def check_lock(store: Store) -> Finding:
     # number, kind, ADVISORY, READ or WRITE, process, file, first byte, last byte
     for words in locks:
         if words[3:4] == ["WRITE"] and words[5] == file_id and words[6] == SQLITE_WRITE_LOCK_BYTE:
-            says = f"process {words[4]} holds SQLite's own write lock"
-            return "warn", says, "If it is not Kaizen, let it finish or close it."
+            message = f"process {words[4]} holds SQLite's own write lock"
+            return "warn", message, "If it is not Kaizen, let it finish or close it."
     return "ok", "no process is writing", None
 
 
 def check_database(store: Store) -> Finding:
+    """Check that the database can be read and written, then its schema."""
     path = store.place.database
     try:
         os.stat(path)
@@ -206,48 +212,50 @@ def read_briefly(store: Store, look: Callable[[Connection], Finding]) -> Finding
 
 
 def inspect_schema(connection: Connection) -> Finding:
+    """Compare the schema of the database with the schema of this engine."""
     version, newest = connection.value("PRAGMA user_version"), database.SCHEMA_VERSION
     if connection.value("PRAGMA application_id") != APPLICATION_ID:
         return "fail", "this is not a Kaizen database", "Move it away, then run `K1`."
     if version > newest:
-        says = f"schema {version} is newer than this engine's {newest}"
-        return "fail", says, "Update the engine (`git pull`, then `bash setup/setup.sh`)."
+        message = f"schema {version} is newer than this engine's {newest}"
+        return "fail", message, "Update the engine (`git pull`, then `bash setup/setup.sh`)."
     if version == 0:
-        says = "kaizen.db has tables, but its schema version is 0"
-        return "fail", says, "Put a backup from AI/db/backups in its place."
+        message = "kaizen.db has tables, but its schema version is 0"
+        return "fail", message, "Put a backup from AI/db/backups in its place."
     if version < newest:
         require_listed_version(connection)
-        says = f"schema {version} is older than this engine's {newest}"
-        return "warn", says, "Run `K1`: it makes a backup and migrates."
+        message = f"schema {version} is older than this engine's {newest}"
+        return "warn", message, "Run `K1`: it makes a backup and migrates."
     facts = summarize_log(connection)
     connection.tuples("SELECT seq, leaf FROM log ORDER BY seq DESC LIMIT 1")
-    says = f"schema {version}, {facts['entries']} log entries, VFS {VFS}"
-    return "ok", says, "`K8` checks every hash."
+    message = f"schema {version}, {facts['entries']} log entries, VFS {VFS}"
+    return "ok", message, "`K8` checks every hash."
 
 
 def check_anchors(store: Store) -> Finding:
+    """Check that the newest checkpoint belongs to this database."""
     if not os.path.exists(store.place.anchors):
         return "warn", "no checkpoints yet", "The next write makes one."
     try:
         newest = anchor.read_last_anchor(store.place.anchors)
     except OSError as error:
-        says = f"cannot read the checkpoints: {error.strerror}"
-        return "fail", says, "Make AI/db/manifests readable."
+        message = f"cannot read the checkpoints: {error.strerror}"
+        return "fail", message, "Make AI/db/manifests readable."
     if newest is None:
         return "warn", "the newest checkpoint is unreadable", "`K8` uses the others."
     origin, size = newest[0], newest[1]
     if not os.path.isfile(store.place.database):
-        says = f"the newest checkpoint has {size} entries, and there is no database"
+        message = f"the newest checkpoint has {size} entries, and there is no database"
         next_step = (
             "Restore a backup from AI/db/backups, or move the checkpoints away to start anew."
         )
-        return "fail", says, next_step
+        return "fail", message, next_step
 
     def compare_sizes(connection: Connection) -> Finding:
         facts = summarize_log(connection)
         if origin != facts["origin"] or size > facts["entries"]:
-            says = f"the newest checkpoint has {size} entries, the database {facts['entries']}"
-            return "fail", says, "Was an older file put in place? `K8` says more."
+            message = f"the newest checkpoint has {size} entries, the database {facts['entries']}"
+            return "fail", message, "Was an older file put in place? `K8` says more."
         return "ok", f"the newest checkpoint has {size} entries", None
 
     return read_briefly(store, compare_sizes)
@@ -260,10 +268,10 @@ def check_sandbox(store: Store) -> Finding:
     level = sandbox.detect_level()
     if level == "L3":
         return "ok", f"L3, {sandbox.describe_level('L3')}", None
-    says = f"{level}: {sandbox.explain_level('L3') or 'KAIZEN_SANDBOX_MAX limits it.'}"
+    message = f"{level}: {sandbox.explain_level('L3') or 'KAIZEN_SANDBOX_MAX limits it.'}"
     if sandbox.level_works("L3"):
-        return "warn", says, "Unset KAIZEN_SANDBOX_MAX."
-    return "warn", says, sandbox.suggest_remedy()
+        return "warn", message, "Unset KAIZEN_SANDBOX_MAX."
+    return "warn", message, sandbox.suggest_remedy()
 
 
 CHECKS = {

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 PATIENCE_S = 1.0  # how long to wait for a database that another process holds
 BUDGET_TOKENS = 1_500
 SILENT = {"document": ""}
-NEW_SESSION = "startup"  # of SessionStart's sources; a clear goes on under another id
+NEW_SESSION = "startup"  # the source of SessionStart; after a clear the id differs
 
 
 def hook(
     write: WriteLater, look: ReadNow, store: Store, *, event: str, host: str = "claude"
 ) -> Row:
-    """Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, refuse to
-    stop, note a test run.
+    """Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, block an
+    unproven stop, note a test run.
 
     Example: echo '{"hook_event_name": "SessionStart", "source": "startup"}' | kaizen D3
         session-start
@@ -55,7 +55,7 @@ def hook(
 
 
 def load_digest(write: WriteLater, look: ReadNow, store: Store, message: dict[str, Any]) -> Row:
-    """Return the digest, also after a compaction, a resume or a clear: the host forgot it then."""
+    """Return the digest. The host needs it again after a compaction, a resume or a clear."""
     from ..projects.hooks.event import get_session
     from ..records.work.lease import validate_session
     from ..reports.digest.digest import build_digest
@@ -70,7 +70,7 @@ def load_digest(write: WriteLater, look: ReadNow, store: Store, message: dict[st
 def refuse_unproven_stop(look: ReadNow, store: Store, message: dict[str, Any]) -> None:
     """Raise Blocked once if a claimed task lacks its proofs.
 
-    A host that comes again with stop_hook_active may go, or it would loop for ever.
+    With stop_hook_active the host was already blocked once; blocking it again would loop forever.
     """
     from ..projects.hooks.event import get_session
 
@@ -81,7 +81,7 @@ def refuse_unproven_stop(look: ReadNow, store: Store, message: dict[str, Any]) -
     for task in completion.list_claimed_tasks(db, get_session(message)):
         points = completion.list_open_points(db, task, "") if task["done_when"] else []
         if any(point["state"] != "missing" for point in points):
-            # Hash the tree only now: there is a proof to compare it with.
+            # Hash the tree only if there is a proof to compare it with.
             from ..records.files.working_tree import read_working_tree
 
             tree = read_working_tree(store.place.root, store.place.tree_cache).sha256
@@ -96,7 +96,7 @@ def refuse_unproven_stop(look: ReadNow, store: Store, message: dict[str, Any]) -
     more = " and the others" if len(points) > 1 else ""
     error = Blocked(
         refusal.code,
-        f"You hold {id} ({task['title']}), and it is not proven to be done.",
+        f"You hold the task {id} ({task['title']}), which is not proven to be done.",
         refusal.why + (f" Also unproven: {others}." if others else ""),
         f"Run `kaizen Q1 --task-id {id} --run -- {points[0]['command']}`{more}, then "
         f"`kaizen W2 --id {id} --status done`. "

@@ -45,7 +45,7 @@ def prediction_add(
     deadline: str,
     body: str | None = None,
 ) -> Row:
-    """Record a prediction with its probability and the day it will be known.
+    """Record a prediction with its probability and when its outcome will be known.
 
     Example: kaizen I2 --irl-id @last --summary "No rollback in the first week." --probability
         0.8 --deadline +7d
@@ -93,7 +93,7 @@ def correction_add(
 def outcome_add(
     tx: Writer, *, prediction_id: str, outcome: str, summary: str, body: str | None = None
 ) -> Row:
-    """Close a prediction with what came of it, once.
+    """Close a prediction with what came of it; this is possible only once.
 
     Example: kaizen I4 --prediction-id @last --outcome happened --summary "Seven days without a
         rollback."

@@ -83,8 +83,8 @@ def report(
     limit: int = 50,
     test: bool = False,
 ) -> Row:
-    """Rank the proposals: what was measured first, then what was reported, then mere claims; each
-    by gain.
+    """Rank the proposals: measured ones first, then reported ones, then mere claims; each group by
+    gain.
 
     Example: kaizen O3
     """

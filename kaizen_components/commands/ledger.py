@@ -24,7 +24,7 @@ def verify(store: Store, *, file: str | None = None) -> Row:
     copy = store.open_file(file)
     try:
         origins = {row[0] for row in copy.tuples("SELECT origin FROM frontier")}
-        own_anchors = [one for one in anchors if one[0] in origins]
+        own_anchors = [entry for entry in anchors if entry[0] in origins]
         verification = Verification(copy, own_anchors, is_copy=True)
         return report_verification(verification, store.place.relative(file), damaged)
     finally:
@@ -32,6 +32,7 @@ def verify(store: Store, *, file: str | None = None) -> Row:
 
 
 def verify_project(store: Store) -> Row:
+    """Verify the database of the project against its anchors."""
     # Read the anchors before the database: they never run ahead of it.
     anchors, damaged = anchor.read_anchors(store.place.anchors)
     path = store.place.relative(store.place.database)
@@ -59,7 +60,11 @@ def report_verification(verification: Verification, path: str, damaged_anchors: 
             "damaged_anchors": damaged_anchors,
         }
     first, index = findings[0], findings[0]["log_index"]
-    where = "It concerns the file as a whole." if index is None else f"Look at log index {index}."
+    where = (
+        "The finding is about the file as a whole."
+        if index is None
+        else f"Look at log index {index}."
+    )
     if first["record_id"]:
         where = f"The first bad record is {first['kind']} {first['record_id']}"
         where += "." if index is None else f" (log index {index})."
@@ -84,8 +89,8 @@ def report(
     limit: int = 100,
     verify: bool = False,
 ) -> Row:
-    """Tell the ledger as a story: by day and actor, what was recorded, in words; --verify checks
-    every hash first.
+    """Report what was recorded by day and actor, as a story in words; --verify checks every hash
+    first.
 
     Example: kaizen R2 --limit 20
     """
@@ -93,7 +98,7 @@ def report(
     from ..reports.ledger import log_story
 
     if verify:
-        if output.as_of is None:  # the report ends before what others record meanwhile
+        if output.as_of is None:  # leave out what others record during the check
             output.as_of = find_newest_size(output.look().connection)
         verify_project(output.store)
     return output.publish(

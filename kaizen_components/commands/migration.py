@@ -33,7 +33,7 @@ def dry_run(store: Store, *, roots: Sequence[str] = ()) -> Row:
 
 
 def apply(write: WriteLater, store: Store, *, roots: Sequence[str] = ()) -> Row:
-    """Record every entry, back the files up and leave stubs; again it adds nothing.
+    """Record every entry, back the files up and leave stubs; a second run adds nothing.
 
     Example: kaizen M3
     """

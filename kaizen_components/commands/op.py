@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..parameters import Row
 
 
-# A word of our help -> what people say instead.
+# A word of our help -> synonyms that people type.
 SYNONYMS = {
     "proof": "tests",
     "lease": "nobody lock",
@@ -43,8 +43,8 @@ SYNONYMS = {
     "migrate": "upgrade",
     "find": "search",
 }
-SAME = {word: own for own, words in SYNONYMS.items() for word in words.split()}
-# What else people say when they want one of these.
+OWN_WORDS = {word: own for own, words in SYNONYMS.items() for word in words.split()}
+# More words with which people look for a command.
 HINTS = {
     "Q1": "tests passed prove proven works working ran run pytest command result evidence verify",
     "Q2": "review result verdict approve approved reject code",
@@ -100,30 +100,36 @@ def find(catalog: Callable[[], list[Command]], *, intent: str, limit: int = 3) -
     """
     commands = catalog()
     word = intent.strip().lower()
-    matches = [one for one in commands if word in (one.code.lower(), one.name)]
+    matches = [command for command in commands if word in (command.code.lower(), command.name)]
     documents = []
     for command in commands:
-        if command.code != "K0":  # the name counts twice; options and their choices help a little
+        if command.code != "K0":  # the name counts twice
             options, hints = [*command.options, *command.choices], HINTS.get(command.code, "")
             text = f"{command.name} {command.name} {command.help} {hints} {' '.join(options)}"
             documents.append((command, split_into_stems(text)))
     scores = score_documents(set(split_into_stems(intent)), [stems for _, stems in documents])
     ranking = sorted(zip(scores, documents, strict=True), key=lambda pair: -pair[0])
-    matches += [one for score, (one, _) in ranking if score > 0 and one not in matches]
+    matches += [command for score, (command, _) in ranking if score > 0 and command not in matches]
     rows = [
-        {"code": one.code, "name": one.name, "what": one.help, "example": one.example}
-        for one in matches[:limit]
+        {
+            "code": command.code,
+            "name": command.name,
+            "what": command.help,
+            "example": command.example,
+        }
+        for command in matches[:limit]
     ]
     hint = None if rows else "No match; `--help` lists all commands."
     return {"records": rows, "count": len(rows), "hint": hint}
 
 
 def split_into_stems(text: str) -> list[str]:
+    """Return the stems of the words in our own vocabulary, without stop words."""
     text = text.lower().replace("_", " ").replace("back up", "backup")
     words = "".join(char if char.isalnum() else " " for char in text).split()
     stop_words = STOP_WORDS.split()
     return [
-        cut_ending(SAME.get(word) or SAME.get(cut_ending(word)) or word)
+        cut_ending(OWN_WORDS.get(word) or OWN_WORDS.get(cut_ending(word)) or word)
         for word in words
         if word not in stop_words
     ]

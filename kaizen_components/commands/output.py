@@ -34,25 +34,25 @@ def validate(
             raise Usage(
                 "missing_option",
                 "--payload-json needs --kind.",
-                "",
-                "`Q8` alone lists what --kind can be.",
+                "The payload is checked against the schema of a command.",
+                "Add --kind; `Q8` alone lists the commands.",
             )
         rows = [
             {
-                "code": one.code,
-                "name": one.name,
-                "required": one.required,
-                "options": [*one.options],
+                "code": command.code,
+                "name": command.name,
+                "required": command.required,
+                "options": [*command.options],
             }
-            for one in catalog()
-            if one.writes
+            for command in catalog()
+            if command.writes
         ]
         hint = "`Q8 --kind CODE` shows a schema, also of the commands that only read."
         return {"records": rows, "count": len(rows), "hint": hint}
     try:
         definition = schema(kind)
-    except Usage as error:  # in a command line a typo is a usage error; here nothing was found
-        next_step = "`Q8` alone lists what --kind can be."
+    except Usage as error:  # for --kind an unknown command is a value that was not found
+        next_step = "`Q8` alone lists the commands that --kind takes."
         raise NotFound("unknown_kind", error.what, error.why, next_step) from None
     code, _, name = definition["title"].partition(" ")
     if payload_json == ():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater
 
 
-LEASE_S = 3600  # how long an agent may think, unless it asks for more
+LEASE_S = 3600  # the time an agent has for a step, unless it asks for more
 
 
 def run(
@@ -41,7 +41,7 @@ def run(
     from ..pipeline.run import runs
     from ..pipeline.run.plan import plan_run
 
-    given = {
+    inputs = {
         "request": request,
         "repo": repo,
         "protocol": protocol,
@@ -56,7 +56,7 @@ def run(
         "strict": strict,
         **({"function": function} if function else {}),
     }
-    plan = plan_run(look, store, given, options)
+    plan = plan_run(look, store, inputs, options)
     run = runs.begin_run(
         write, store, plan.protocol, driver, plan.request, plan.repo, task_id, plan.options
     )
@@ -66,8 +66,8 @@ def run(
 
 
 def inspect(output: Output, *, id: str) -> Row:
-    """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with
-    --format as a page.
+    """Show a run: how it ended and why, its gates, attempts and cost; as a card, or with --format
+    as a page.
 
     Example: kaizen P2 --id @last
     """
@@ -80,7 +80,7 @@ def inspect(output: Output, *, id: str) -> Row:
             "out_without_page",
             "--out needs --format html, md or json.",
             "The default format is a card, which is only printed.",
-            "Give --format html or md too.",
+            "Add --format html, md or json.",
         )
     if output.is_for_screen():
         data = output.gather(card.gather, {"id": id})[0]
@@ -189,8 +189,8 @@ def submit(
     step: str | None = None,
     base: str | None = None,
 ) -> Row:
-    """Hand in the answer to the present step; it is checked, the gates run, and the session
-    decides what follows.
+    """Hand in the answer to the present step; it is checked, the gates run, and the run takes its
+    next step.
 
     Example: kaizen P4 --lease "$LEASE" --file answer.txt
     """

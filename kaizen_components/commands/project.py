@@ -31,8 +31,8 @@ def adopt(
         raise Usage(
             "usage",
             f"--check and --{'remove' if remove else 'apply'} cannot be combined.",
-            "",
-            "--check only looks.",
+            "--check changes nothing.",
+            "Omit one of them.",
         )
     verb = "check" if check else "remove" if remove else "adopt"
     return command.answer_adoption(path, link, copy, hooks, skills, vscode, verb, apply)

@@ -33,8 +33,8 @@ def add(
     timeout_s: int = 600,
     run: Sequence[str] = (),
 ) -> Row:
-    """Record a proof: witnessed when --run runs the command (and exits as it does), reported when
-    you only say so.
+    """Record a proof: witnessed when --run runs the command (and exits with its code), reported
+    when you only state the result.
 
     Example: kaizen Q1 --run -- git --version
     """
@@ -43,14 +43,14 @@ def add(
             "both_ways",
             "--run cannot be combined with --command or --exit-code.",
             "--run records the command and its exit code itself.",
-            "Leave --command and --exit-code out.",
+            "Omit --command and --exit-code.",
         )
     if not run and not (title or summary or command):
         raise Usage(
             "missing_option",
             "Q1 proof-add needs --run, or a text to report.",
-            "",
-            "Give --title, --summary or --command.",
+            "A proof is either a command that Kaizen runs, or your report of one.",
+            "Add --run -- COMMAND, or --title, --summary or --command.",
         )
     words = {"title": title, "summary": summary, "body": body}
     if not run:
@@ -65,7 +65,7 @@ def add(
 
         return write(report_proof)
 
-    if task_id or about:  # refuse an unknown id before minutes of tests; @last means the last now
+    if task_id or about:  # refuse an unknown id, and resolve @last, before the run
         _, links = find_subjects(look(), task_id, about)
         task_id, about = links["task_id"], links["about_id"]
     return add_witnessed(write, store, words, task_id, about, list(run), timeout_s)
@@ -80,14 +80,14 @@ def add_witnessed(
     argv: list[str],
     timeout_s: int,
 ) -> Row:
-    """Run the command and record what was seen."""
+    """Run the command and record a witnessed proof."""
     command_line = join_words(argv)
     if len(command_line) > COMMAND_CHARS_MAX:
         raise Usage(
             "command_too_long",
             f"The command has {len(command_line):,} characters; the limit is {COMMAND_CHARS_MAX:,}.",
             "",
-            "Put it into a script, and run that.",
+            "Put it into a script, and run the script.",
         )
     words = proof.add_title(words, command_line)
     facts, outputs, left_out_bytes = witness_command(store, argv, timeout_s)
@@ -124,7 +124,7 @@ def find_subjects(db: Reader, task_id: str | None, about: str | None) -> tuple[l
 
 
 def witness_command(store: Store, argv: list[str], timeout_s: int) -> tuple[Row, Row, int]:
-    """Run the command between two looks at the tree, outside of any transaction.
+    """Run the command outside of any transaction, and hash the tree before and after it.
 
     Return the facts, where its outputs are stored, and how many bytes of them were left out.
     """
@@ -136,7 +136,7 @@ def witness_command(store: Store, argv: list[str], timeout_s: int) -> tuple[Row,
     ran = runner.run_process(argv, root, timeout_s)
     try:
         after = read_working_tree(root, cache)
-    except KaizenError as error:  # the run is recorded all the same
+    except KaizenError as error:  # record the run anyway
         store.notes.append(f"The tree could not be read after the run: {error.what}")
     facts = {
         "argv": argv,

@@ -17,8 +17,8 @@ def check(
     python: str | None = None,
     write_skills: bool = False,
 ) -> Row:
-    """Check a protocol, its gates on their fixtures, and say what is wrong with it; without --name
-    list them all.
+    """Check a protocol and its gates on their fixtures, and say what is wrong; without --name list
+    all protocols.
 
     Example: kaizen P11 --name factory
     """

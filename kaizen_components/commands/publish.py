@@ -20,8 +20,8 @@ STATES = ("tracked", "index", "HEAD", "untracked", "file", "ignored")  # the wor
 
 
 def check(store: Store, *, limit: int = 200) -> Row:
-    """Look for secrets, personal paths, machine names and inner addresses in what could be
-    published; exit 1 if any.
+    """Look for secrets, personal paths, machine names and internal addresses in what could be
+    published; exits 1 if it finds any.
 
     Example: kaizen D2
     """
@@ -34,11 +34,11 @@ def check(store: Store, *, limit: int = 200) -> Row:
     leaks, remarks, used = [], [], set()
     for leak, state in iterate_leaks(root, candidates):
         if leak.path == FILE and leak.text.startswith("=") and not leak.kind.startswith("secret"):
-            # An allowance has to name what it allows.
+            # An allowance repeats the text that it allows, so it looks like a leak itself.
             number = allowances.lines.get(leak.text[1:].rpartition(" # ")[0].strip())
         else:
             number = allowances.find_entry(leak.path, leak.text)
-        # Our database grows with its use, and is too large to read: fine while git ignores it.
+        # The project's own database may be too large to read; that is fine while git ignores it.
         is_own = leak.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
         if number:
             used.add(number)
@@ -65,7 +65,7 @@ def check(store: Store, *, limit: int = 200) -> Row:
 
 
 def iterate_leaks(root: str, candidates: Candidates) -> Iterator[tuple[Leak, str]]:
-    """Yield each leak and the state of its file: first of the work tree, then what only git has.
+    """Yield each leak and the state of its file: first in the work tree, then in what only git has.
 
     A line that only moved is the same leak.
     """
@@ -83,7 +83,7 @@ def iterate_leaks(root: str, candidates: Candidates) -> Iterator[tuple[Leak, str
             yield leak, state
     with closing(ObjectReader(root)) as contents:
         for blob in candidates.hidden:
-            fresh = []  # the same line twice in one blob is two leaks
+            fresh = []  # a line that occurs twice in one blob is reported twice
             for leak in scan.scan_blob(blob, contents, finder):
                 if (leak.path, leak.kind, leak.text) not in seen:
                     yield leak, blob.state
@@ -92,13 +92,14 @@ def iterate_leaks(root: str, candidates: Candidates) -> Iterator[tuple[Leak, str
 
 
 def build_refusal(leaks: list[Row], limit: int) -> Refused:
+    """Return the error that lists the leaks, the worst first."""
     leaks.sort(key=lambda row: (STATES.index(row["state"]), not row["kind"].startswith("secret")))
     first, count = leaks[0], len(leaks)
     error = Refused(
         "not_publishable",
         f"{count:,} {'place' if count == 1 else 'places'} should not be published.",
-        f"The first: {first['where']}, {first['kind']}."
-        + (f" {limit} are shown." if count > limit else ""),
+        f"The first is {first['where']}: {first['kind']}."
+        + (f" Only {limit} are shown." if count > limit else ""),
         "Remove them, or allow them in .kaizen/publish-allow.txt, each with a reason "
         f"(`GLOB # reason`). {HISTORY}",
     )

@@ -16,7 +16,7 @@ TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq
 
 def test(write: WriteLater, look: ReadNow, *, dry_run: bool = False) -> Row:
     """Remove the records made with --test and what refers to them; the log keeps their entries and
-    says so.
+    records the purge.
 
     Example: kaizen K7 --dry-run
     """
@@ -37,12 +37,13 @@ def list_test_entries(db: Reader) -> list[Row]:
 
 
 def purge_records(tx: Writer) -> Row:
+    """Delete all test records, update the search index and record the purge."""
     entries = list_test_entries(tx)
     rows = [{"id": row["record_id"], "kind": row["kind"]} for row in entries]
     if not rows:
         return {"records": rows, "count": 0, "removed": 0}
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
-    indexed = {}  # what search knows of each record that is removed, or loses a revision
+    indexed = {}  # the indexed rows of records that lose a revision or are deleted
     for row in entries:
         kind, seq = row["kind"], row["seq"]
         if kind.endswith("_revision"):

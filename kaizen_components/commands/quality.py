@@ -21,12 +21,12 @@ def inspect(db: Reader, *, id: str) -> Row:
     Example: kaizen Q7 --id @last
     """
     kind, record = db.find_any(SHOWN, id)
-    more = {}
+    facts = {}
     if kind == "eval_case":
-        more = summarize_runs(db, record)
+        facts = summarize_runs(db, record)
     if kind == "eval_run":
         case = db.find("eval_case", record["case_id"])
-        more = {
+        facts = {
             "case": {
                 name: case[name]
                 for name in ("id", "title", "category", "summary", "command", "fixture")
@@ -34,5 +34,5 @@ def inspect(db: Reader, *, id: str) -> Row:
         }
     if kind == "verification":
         record = {**record, "blocking": bool(record["blocking"])}
-        more = {"supersedes": list_superseded(db, record)}
-    return inspect_record(db, kind, record, **more)
+        facts = {"supersedes": list_superseded(db, record)}
+    return inspect_record(db, kind, record, **facts)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def inventory(store: Store, *, store_: str | None = None) -> Row:
-    """List the skills in .agents/skills and .claude/skills, and with --store those of a folder
-    outside.
+    """List the skills in .agents/skills and .claude/skills, and with --store those in another
+    folder.
 
     Example: kaizen SK1
     """
@@ -39,7 +39,7 @@ def inventory(store: Store, *, store_: str | None = None) -> Row:
 
 def validate(store: Store, *, store_: str | None = None, path: str | None = None) -> Row:
     """Check skills as a host would load them: front matter, name, description, links, scripts,
-    evals; exit 1 if not.
+    evals; exit 1 on a problem.
 
     Example: kaizen SK2
     """
@@ -74,7 +74,7 @@ def validate(store: Store, *, store_: str | None = None, path: str | None = None
         "skill_invalid",
         f"{count} problem{'s' * (count > 1)} in {skills} skill{'s' * (skills > 1)}.",
         f"{problems[0]['where']}: {problems[0]['says']}",
-        "Correct them, and run SK2 again.",
+        "Correct them, and run `SK2` again.",
     )
     error.findings = problems
     raise error

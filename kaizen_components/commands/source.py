@@ -29,7 +29,7 @@ def add(
     task_id: str | None = None,
     scope: str = "project",
 ) -> Row:
-    """Lock a source: what was read, in which version, when, and its hash.
+    """Record a source: what was read, in which version, when, and its hash.
 
     Example: kaizen S1 --title "RFC 8785" --tier canonical --url
         https://www.rfc-editor.org/rfc/rfc8785
@@ -48,9 +48,7 @@ def add(
         "license": license,
         "scope": scope,
     }
-    values = source.check_source(
-        store.place, values
-    )  # before the lock: hashing a copy takes its time
+    values = source.check_source(store.place, values)  # hash a copy before taking the lock
     return write(lambda tx: source.add_source(tx, values, supersedes, task_id))
 
 
@@ -96,7 +94,7 @@ def export(
     scope: str | None = None,
     out: str | None = None,
 ) -> Row:
-    """Write all sources to a file that is the same byte for byte as long as they are.
+    """Write all sources to a file; the same sources always give the same bytes.
 
     Example: kaizen S4 --format md
     """
@@ -115,8 +113,8 @@ def report(
     query: str | None = None,
     limit: int = 50,
 ) -> Row:
-    """Report the sources by tier, their lines of versions, and which records still cite a
-    superseded one.
+    """Report the sources by tier, their versions, and which records still cite a superseded
+    one.
 
     Example: kaizen R6
     """

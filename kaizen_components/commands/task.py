@@ -29,7 +29,7 @@ def start(
     depends_on: Sequence[str] = (),
     done_when: Sequence[str] = (),
 ) -> Row:
-    """Start a task: what is to be done, and how we will know.
+    """Start a task: what is to be done, and how to check it.
 
     Example: kaizen W1 --title "README polish" --summary "Make it a strong entry point."
         --done-when "pytest -q"
@@ -79,8 +79,8 @@ def update(
         raise Usage(
             "waive_without_done",
             "--waive needs --status done.",
-            "",
-            "Leave it out, or close the task.",
+            "A waiver replaces the proofs that closing a task needs.",
+            "Add --status done, or omit --waive.",
         )
     changes = {
         "status": status,
@@ -92,7 +92,7 @@ def update(
         "note": note,
     }
     tree = None
-    if status == "done":  # read the tree before the transaction; @last means the last now
+    if status == "done":  # resolve @last and read the tree before the transaction
         task = look().find("task", id)
         id = task["id"]
         if task["done_when"]:
@@ -105,8 +105,10 @@ def update(
 def revise_task(
     tx: Writer, id: str, changes: Row, token: int | None, tree: str | None, waive: str | None
 ) -> Row:
+    """Add a revision to the task; `done` needs its proofs or a waiver, and ends the lease."""
     status = changes["status"]
-    task, waiver, hint = tx.find("task", id), None, None
+    task = tx.find("task", id)
+    waiver = hint = None
     lease.require_holder(tx, task, token, changes_status=status is not None)
     if status == "done":
         points = completion.list_open_points(tx, task, tree) if task["done_when"] else []
@@ -204,7 +206,8 @@ def claim(
     token: int | None = None,
     note: str | None = None,
 ) -> Row:
-    """Take, renew, release or break the lease on a task; of many who try at once, one wins.
+    """Take, renew, release or break the lease on a task; of many who try at once, only one
+    succeeds.
 
     Example: kaizen W13 --id @last --ttl-s 3600
     """
@@ -245,7 +248,7 @@ def report(
             "not_with_id",
             "--id cannot be combined with --scope, --since, --until or --query.",
             "--id reports one task; the others choose among all tasks.",
-            "Leave them out, or leave --id out.",
+            "Omit them, or omit --id.",
         )
     options = {"id": id, "limit": limit} if id else {**filters, "limit": limit}
     story = task_story if id else tasks

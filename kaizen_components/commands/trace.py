@@ -60,15 +60,15 @@ def add(
                 "not_with_jsonl",
                 f"{names} cannot be combined with --jsonl.",
                 "With --jsonl each line describes its whole span.",
-                "Put it into the lines.",
+                f"Omit {'it' if len(given) == 1 else 'them'}, and set the values in the JSON lines.",
             )
         return span.add_spans(call, jsonl)
     if name is None:
         raise Usage(
             "missing_option",
-            "T1 trace-add needs --name.",
-            "",
-            "Name the work, or give --jsonl FILE.",
+            "T1 trace-add needs --name or --jsonl.",
+            "A span is found by its name.",
+            "Add --name with the name of the work, or --jsonl FILE.",
         )
     return span.add_span(tx, trace_id, parent, task_id, started_at, payload_json, values)
 

@@ -43,7 +43,7 @@ METAVARS = {
     "json": "JSON",
     "argv": "-- COMMAND…",
 }
-ROOM_MIN = 16  # columns, below which the beginning of a sentence says nothing
+ROOM_MIN = 16  # columns; fewer cannot show a useful beginning of a sentence
 Parsed = tuple[Command, dict[str, list[Any]]]
 
 
@@ -51,7 +51,7 @@ def parse_with_click(argv: list[str]) -> Parsed | None:
     """Return (command, given), or None after printing the help that was asked for."""
     word, *rest = argv or ["--help"]
     as_json = "--json" in argv
-    topics = [one for one in rest if one not in ("--json", "--help", "-h")]
+    topics = [item for item in rest if item not in ("--json", "--help", "-h")]
     code = find_code(word)
     if "_KAIZEN_COMPLETE" in os.environ:
         from .completion import answer_shell
@@ -65,20 +65,22 @@ def parse_with_click(argv: list[str]) -> Parsed | None:
         print_text(f"kaizen {__version__}", as_json)
         return None
     if word == "completion":
-        print_completion([one for one in rest if one != "--json"], as_json)
+        print_completion([item for item in rest if item != "--json"], as_json)
         return None
     if code is None and word.upper() in FAMILIES:
         print_help([word, *topics], as_json)
         return None
     if code is None and word[:1] == "-":
-        what = f"The command comes first, and {make_excerpt(word)} after it."
-        raise Usage("usage", what, "", "`--help` lists the commands.")
+        what = f"The command must come before {make_excerpt(word)}."
+        why = "A call begins with a command."
+        raise Usage("usage", what, why, "`--help` lists the commands.")
     if code is None:
         raise explain_unknown_command(word)
     return parse_command(Command(code), rest)
 
 
 def parse_command(command: Command, rest: list[str]) -> Parsed | None:
+    """Parse the words after the command with click; raise Usage with an explanation."""
     given: dict[str, list[Any]] = {}
     for at, word in enumerate(rest):
         option, equals, _ = word.partition("=")
@@ -88,8 +90,8 @@ def parse_command(command: Command, rest: list[str]) -> Parsed | None:
             if equals or rest[at + 1 : at + 2] != ["--"] or len(rest) == at + 2:
                 raise Usage(
                     "missing_value",
-                    f"{option} needs -- and a command after it.",
-                    "All words after -- belong to the command; our own options come before.",
+                    f"{option} needs -- and then a command.",
+                    "All words after -- belong to the command, so options of Kaizen come before it.",
                     f"Write … {option} -- COMMAND [ARGUMENT]…",
                 )
             given[word[2:].replace("-", "_")] = [rest[at + 2 :]]
@@ -128,7 +130,7 @@ def parse_command(command: Command, rest: list[str]) -> Parsed | None:
             )
     bare = list(context.params.get("bare", ()))
     if not fields.assign_bare_words(command, given, bare):
-        problem = f"It takes no word without an option: {make_excerpt(bare[0])!r}."
+        problem = f"the word {make_excerpt(bare[0])!r} needs an option before it."
         raise explain_usage(command, problem)
     return command, given
 
@@ -146,14 +148,14 @@ def refuse_missing_value(command: Command, rest: list[str]) -> None:
         if fields.is_known_option(command, value):
             raise Usage(
                 "missing_value",
-                f"{word} needs a value, and {value} is an option.",
+                f"{word} needs a value, but {value} is an option.",
                 "",
                 f"Write {word}={value} if that is really the text.",
             )
 
 
 def build_click_command(command: Command) -> click.Command:
-    """Return the command for click. Every option may repeat there; we refuse a second value."""
+    """Return the click command. Options may repeat in it; `bind_options` refuses a second value."""
     params: list[click.Parameter] = []
     for name in dict.fromkeys((*command.options, *fields.SHARED)):
         field, option = fields.get_field(command, name), fields.format_option(name)
@@ -276,6 +278,7 @@ def format_label(command: Command, name: str) -> str:
 
 
 def describe_option(command: Command, name: str) -> str:
+    """Return an option's help with its choices, limits and default."""
     field = fields.get_field(command, name)
     default = command.defaults.get(name)
     parts = [field.help]
@@ -306,6 +309,7 @@ def measure_width() -> int:
 
 
 def render_overview() -> str:
+    """Return the page of `kaizen --help`: every command by family, and the exit codes."""
     usage = [
         ("kaizen CODE [options]", "the code or its name, in any case: W1, task-start"),
         ("kaizen help CODE", "one command with its options and an example"),
@@ -338,7 +342,7 @@ def render_family_help(family: str) -> str:
     lines = []
     for command, head in heads.items():
         text = command.help
-        if len(text) > room:  # cut after a part of the sentence, unless that is too little
+        if len(text) > room:  # cut at a comma or colon if that leaves half a line
             end = max(text.rfind(mark, 0, room - 1) for mark in ("; ", ": ", ", "))
             text = text[: end if end > room / 2 else text.rfind(" ", 0, room - 1)] + " …"
         lines.append(head.ljust(label) + text if room >= ROOM_MIN else head)
@@ -348,8 +352,13 @@ def render_family_help(family: str) -> str:
 def print_help(words: list[str], as_json: bool = False) -> None:
     """Print all commands, a family, or one command; with --json as JSON Schema."""
     if len(words) > 1:
-        what = "Help is about one command or one family."
-        raise Usage("usage", what, "", f"Try `help {make_excerpt(words[0])}`.")
+        what = "`help` takes one command or one family."
+        raise Usage(
+            "usage",
+            what,
+            f"{len(words)} words were given.",
+            f"Try `help {make_excerpt(words[0])}`.",
+        )
     word = words[0] if words and words[0] != "help" else ""
     family = word.upper() if word.upper() in FAMILIES and not find_code(word) else None
     if word == "completion":

@@ -1,7 +1,7 @@
-"""Complete words in bash, zsh and fish, by click.
+"""Complete words in bash, zsh and fish, with click.
 
-It also knows what our parser takes and click's own does not: any case, names of two words, --json
-first, --option=value and --x-file.
+It also completes what our parser accepts and click's does not: any case, names of two words,
+--json first, --option=value and --x-file.
 """
 
 import os
@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 from .. import fields
 from ..errors import Usage
 from ..index import COMMANDS, FAMILIES, NAMES, Command, find_code, join_split_name
+from ..records.secrets.excerpt import make_excerpt
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_KAIZEN_COMPLETE"
@@ -22,7 +23,7 @@ kaizen completion SHELL prints a script for bash, zsh or fish:
   zsh   eval "$(kaizen completion zsh)"      in ~/.zshrc
   fish  kaizen completion fish | source      in ~/.config/fish/config.fish
 """
-# A bare zsh has no compdef.
+# zsh has no compdef before compinit.
 ZSH_FIRST = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
 
 
@@ -30,26 +31,30 @@ Build = Callable[[Command], click.Command]
 
 
 def render_script(shell: str, build: Build) -> str:
+    """Return the completion script for a shell."""
     if shell not in SHELLS:
         what = f"completion takes one of {', '.join(SHELLS)}."
-        raise Usage("usage", what, "", "`help completion` shows how.")
+        raise Usage("usage", what, "", "`help completion` shows how to use it.")
     source = build_completer(shell, build).source()
-    if shell == "zsh":  # its first line is for autoload
+    if shell == "zsh":  # the first line must stay first, for autoload
         source = source.replace("\n", "\n" + ZSH_FIRST, 1)
     return source
 
 
 def answer_shell(build: Build) -> str:
-    """Return what a shell's script asks for."""
+    """Answer the request of a completion script, which is in the environment."""
     shell, _, instruction = os.environ[VARIABLE].partition("_")
     if shell not in SHELLS or instruction not in ("source", "complete"):
-        raise Usage("usage", f"{VARIABLE} has an unknown value.", "", "Unset it.")
+        what = f"{VARIABLE} is {make_excerpt(os.environ[VARIABLE])!r}, which is not valid."
+        why = "Completion scripts set it to a shell and `source` or `complete`."
+        raise Usage("usage", what, why, "Unset it.")
     if instruction == "source":
         return render_script(shell, build)
     return build_completer(shell, build).complete()
 
 
 def build_completer(shell: str, build: Build) -> ShellComplete:
+    """Return click's completer for the shell, extended by what only our parser accepts."""
     kind = get_completion_class(shell)
     assert kind is not None
 
@@ -58,7 +63,9 @@ def build_completer(shell: str, build: Build) -> ShellComplete:
             while args[:1] == ["--json"]:
                 args = args[1:]
             # bash splits `--option=value` into three words
-            words = [one for at, one in enumerate(args) if one != "=" or args[at - 1][:2] != "--"]
+            words = [
+                word for at, word in enumerate(args) if word != "=" or args[at - 1][:2] != "--"
+            ]
             args = join_split_name(words)
             option, equals, value = incomplete.partition("=")
             if option[:2] != "--" or not equals:
@@ -73,7 +80,7 @@ def build_completer(shell: str, build: Build) -> ShellComplete:
 
 
 def complete_file_options(args: list[str], incomplete: str) -> list[CompletionItem]:
-    """Return --x-file once --x is written; among all options they would be every second one."""
+    """Return --x-file only after --x is typed; in the list of all options it would be noise."""
     code = find_code(args[0]) if args else None
     if code is None or incomplete[:2] != "--":
         return []

@@ -23,6 +23,7 @@ def insert_readme_table(readme: str) -> str:
 
 
 def render_reference() -> str:
+    """Return docs/commands.md."""
     exits = ", ".join(f"{code} {word.lower()}" for code, word in EXIT_CODES.items())
     lines = [
         "# Commands",
@@ -59,6 +60,7 @@ def render_reference() -> str:
 
 
 def render_options(rows: list[tuple[str, fields.Field, Any]]) -> list[str]:
+    """Return a Markdown table of options, with their limits and defaults."""
     lines = ["| option | what it is | default |", "|---|---|---|"]
     for name, field, default in rows:
         facts = [field.help]

@@ -9,6 +9,7 @@ TYPES = {"int": "integer", "float": "number", "flag": "boolean", "json": None}
 
 
 def build_schema(command: Command) -> dict[str, Any]:
+    """Return the JSON Schema of a command's options."""
     shared = [name for name in fields.SHARED if name not in command.options and name != "json"]
     properties = {}
     for name in (*command.options, *shared):

@@ -1,7 +1,7 @@
 """Render results for people: tables for lists, cards for records, sentences for errors. Hot path.
 
 The source is the dict that `--json` prints. Colour only on a terminal and never with NO_COLOR.
-Control characters in stored text are shown, not obeyed.
+Control characters in stored text are printed as escapes.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ COLOURS = {state: code for code, states in STATES_BY_COLOUR.items() for state in
 def render_result(result: Row, command: Command) -> str:
     """Return the whole answer as text that ends in a newline."""
     rows = result["records"] if command.name == "db-batch" else []
-    # In a batch, a command that reads brings more than the line of a table.
-    reads = [row for row in rows if "text" in row or "document" in row]
-    if not reads and not any(is_nested(value) for row in rows for value in row.values()):
+    # A command that reads inside a batch returns more than a table row can show.
+    long_rows = [row for row in rows if "text" in row or "document" in row]
+    if not long_rows and not any(is_nested(value) for row in rows for value in row.values()):
         return render_answer(result)
     _, colour = measure_terminal()
     parts = [
@@ -57,9 +57,10 @@ def render_result(result: Row, command: Command) -> str:
 
 
 def render_answer(result: Row) -> str:
-    if "document" in result:  # printed to the byte
+    """Return one answer: a card of its plain values, then its tables."""
+    if "document" in result:  # print it unchanged
         return result["document"]
-    if "text" in result:  # the whole answer for people; the rest is for programs
+    if "text" in result:  # it is all that people see; the rest is for programs
         return clean_text(result["text"]) + "\n"
     width, colour = measure_terminal()
     lines = []
@@ -89,9 +90,9 @@ def render_answer(result: Row) -> str:
         lines += ["", *wrap_text("none: ", ", ".join(empty), width)]
     if "records" in result:
         count = len(result["records"])
-        more = f"; more with --limit (this is the limit of {count})" if result.get("more") else ""
+        hint = f"; more with --limit (this is the limit of {count})" if result.get("more") else ""
         plural = "s" if count != 1 else ""
-        lines.append(f"\n{count} row{plural}{more}" if count else "Nothing found.")
+        lines.append(f"\n{count} row{plural}{hint}" if count else "Nothing found.")
     return "\n".join(lines) + "\n"
 
 
@@ -140,19 +141,20 @@ def clean_text(text: str) -> str:
 
 
 def is_nested(value: Any) -> bool:
-    """Is it a table (a list of dicts) or a card (a dict), and not one line of a card?"""
+    """Return whether the value is a table (a list of dicts) or a card (a dict)."""
     if isinstance(value, list):
         return not value or isinstance(value[0], dict)
     return isinstance(value, dict)
 
 
 def format_value(name: str, value: Any) -> str:
+    """Return the value as clean text; short hashes and times are enough for people."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return "\n".join(format_value("", one) for one in value)
+        return "\n".join(format_value("", item) for item in value)
     if isinstance(value, dict) and not name:  # a record within a row: one line
         return "  ".join(filter(None, (format_value(key, part) for key, part in value.items())))
     if isinstance(value, dict):  # deeper than a card shows
@@ -183,7 +185,7 @@ def render_cards(rows: list[Row], width: int, colour: bool) -> list[str]:
 
 
 def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
-    """Return aligned columns, on two lines a row if one is too narrow, or cards if two are.
+    """Return aligned columns; in a narrow terminal two lines per row, or a card for each row.
 
     Columns that are empty in every row are left out.
     """
@@ -194,13 +196,13 @@ def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
             if name == "sha256" and value:
                 cells[-1][name] = value[:12] + "…"
             elif isinstance(value, list) and not is_nested(value):
-                cells[-1][name] = ", ".join(format_value("", one) for one in value)
+                cells[-1][name] = ", ".join(format_value("", item) for item in value)
     rows = cells
     every = dict.fromkeys(name for row in rows for name in row if not isinstance(row[name], dict))
     columns = {name: [format_value(name, row.get(name)) for row in rows] for name in every}
     columns = {name: texts for name, texts in columns.items() if {*texts} - {"", "no"}}
     caption: list[str] = []
-    if measure_least(columns) > width:  # leave out a time that every id begins with
+    if measure_least(columns) > width:  # omit times that the ids contain already
         ids = [row.get("id", "") for row in rows]
         for name in [name for name in TIMES if name in columns]:
             stamps = [str(row.get(name)).translate(TIME_MARKS) for row in rows]
@@ -210,7 +212,7 @@ def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
         same = [name for name in columns if name != "title" and len({*columns[name]}) == 1]
         facts = [f"{name.replace('_', ' ')} {columns.pop(name)[0]}" for name in same]
         caption = wrap_text("", f"In every row: {', '.join(facts)}.", width) if same else []
-    # The second line of a row gets the broadest text, and what else does not fit.
+    # Move the broadest columns to a second line until the first one fits.
     first, second = dict(columns), set[str]()
     widths = measure_columns(columns)
     free = [name for name in columns if not stays_whole(name)]
@@ -228,7 +230,7 @@ def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
 
 
 def stays_whole(name: str) -> bool:
-    """Must the column not wrap, so that its ids and times can be copied?"""
+    """Return whether a column never wraps: ids and times must be easy to copy."""
     return name in ("id", "superseded_by") or name.endswith("_id") or name in TIMES
 
 
@@ -293,7 +295,7 @@ def squeeze_columns(widths: dict[str, int], width: int) -> None:
 
 
 def wrap_text(head: str, text: str, width: int, indent: int | None = None) -> list[str]:
-    """Return `head` and the text broken at blanks; later lines are indented below the head."""
+    """Return `head` and the text, wrapped at spaces; later lines are indented below the text."""
     indent = measure_width(head) if indent is None else indent
     room = max(width - indent, 16)
     lines = []
@@ -324,7 +326,7 @@ def write_output(stream: Any, output: str, changed: bool = True) -> None:
         stream.buffer.write(output.encode("utf-8", "backslashreplace"))
         stream.flush()
     except BrokenPipeError:
-        # Python would complain again at exit.
+        # Otherwise Python reports the closed pipe again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except OSError as error:
         if stream is not sys.stdout:
@@ -332,7 +334,7 @@ def write_output(stream: Any, output: str, changed: bool = True) -> None:
         from ..errors import Unavailable
 
         what = "The answer could not be printed."
-        next_step = "Send it elsewhere, or free some space there."
+        next_step = "Redirect it elsewhere, or free some space."
         if changed:
             what = "The command succeeded, but its answer could not be printed."
             next_step = "Do not repeat it; ask for the record instead (`W9`, `W10 --id @last`)."

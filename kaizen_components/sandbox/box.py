@@ -1,4 +1,4 @@
-"""One command and what it may see: the same for every kind of sandbox."""
+"""A command and what it may see and use, the same for every kind of sandbox."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ class Box:
         self.timeout_s = timeout_s
         self.variables = variables or {}
         self.limits = limits or Limits()
-        # Our own interpreter takes the last step; it is often part of the system.
+        # confine.py runs under our own interpreter, which is often part of the system.
         own = [os.path.realpath(sys.base_prefix), STUB]
         own = [path for path in own if not _is_below(path, SYSTEM)]
         self.reads = tuple(dict.fromkeys([*reads, *map(os.path.realpath, reads), *own]))
@@ -47,9 +47,9 @@ class Box:
             if any(_is_below(home, (os.path.realpath(path),)) for home in homes):
                 raise Refused(
                     "box_too_wide",
-                    f"The sandbox will not show {path[-60:]!r}.",
-                    "It is, or contains, the home folder.",
-                    "Name the folders below it that the command needs, such as its environment.",
+                    f"The folder {path[-60:]!r} must not be visible in the sandbox.",
+                    "It is the home folder or contains it.",
+                    "Name only those folders below it that the command needs.",
                 )
 
     @property
@@ -57,18 +57,18 @@ class Box:
         return (*SYSTEM, *self.reads, self.folder)
 
     def make_environment(self, private: str) -> dict[str, str]:
-        """Return only the time zone and those parts of our PATH that the box can see.
+        """Return the environment of the command: time zone, visible parts of PATH, own variables.
 
-        `private` is the place for temporary files and the home folder, as the box names it.
+        `private` is the folder for temporary files and the home folder, as the box names it.
         """
         parts = os.environ.get("PATH", "").split(os.pathsep)
-        seen = [part for part in parts if os.path.isabs(part) and _is_below(part, self.visible)]
+        visible = [part for part in parts if os.path.isabs(part) and _is_below(part, self.visible)]
         zone = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
         assert not any(name.startswith("LD_") for name in self.variables), (
-            "it would also steer what makes the box"
+            "LD_ variables would also affect the program that makes the box"
         )
         return {
-            "PATH": os.pathsep.join(dict.fromkeys([*seen, *PROGRAMS])),
+            "PATH": os.pathsep.join(dict.fromkeys([*visible, *PROGRAMS])),
             "LANG": "C.UTF-8",
             **zone,
             "HOME": os.path.join(private, "home"),
@@ -77,12 +77,12 @@ class Box:
         }
 
     def confine_command(
-        self, words: list[str], others: int, environment: dict[str, str]
+        self, words: list[str], other_tasks: int, environment: dict[str, str]
     ) -> list[str]:
-        """Return the command behind the program that takes rights away (confine.py).
+        """Return the command line of confine.py, which drops rights and then runs the command.
 
-        `others` are this user's tasks that the limit on processes counts too. The command's own
-        program is looked up as the box will see it.
+        `words` are steps for confine.py. `other_tasks` is the number of this user's other tasks that
+        the process limit counts too. The program is looked up as the box will see it.
         """
         name = self.argv[0]
         place = os.path.join(self.folder, name) if os.path.dirname(name) else name
@@ -90,22 +90,22 @@ class Box:
         if program is None:
             raise NotFound(
                 "command_not_found",
-                f"There is no command {name[:60]!r} to run.",
-                "It is neither in the folder nor among the programs that the sandbox can see.",
-                "Give its path, and name the folders that it needs.",
+                f"The command {name[:60]!r} was not found.",
+                "The sandbox can see no program of this name.",
+                "Give its path, and add its folder to those that the box may read.",
             )
         if not _is_below(os.path.realpath(program), self.visible):
             raise NotFound(
                 "command_not_visible",
-                f"The sandbox cannot see {name[-60:]!r}.",
-                "It is outside the system's folders and outside the folders that may be read.",
-                "Add its folder to those that may be read; for Python, also the folder of the "
-                "interpreter that the environment was made from.",
+                f"The sandbox cannot see the command {name[-60:]!r}.",
+                "It is outside the folders of the system and those that the box may read.",
+                "Add its folder to those that the box may read. For the Python of an environment, "
+                "also add the folder of its base interpreter.",
             )
-        rlimits = self.limits.list_rlimits(self.timeout_s, others)
+        rlimits = self.limits.list_rlimits(self.timeout_s, other_tasks)
         home = [f"home={environment['HOME']}"] if "HOME" not in self.variables else []
         words = [*words, *home, f"folder={self.folder}"]
-        words += [f"rlimit={name}:{most}" for name, most in rlimits.items()]
+        words += [f"rlimit={name}:{limit}" for name, limit in rlimits.items()]
         return [find_python(), "-I", "-S", STUB, *words, "--", program, *self.argv[1:]]
 
 

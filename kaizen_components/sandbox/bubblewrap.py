@@ -1,9 +1,9 @@
 """L3: bubblewrap. Only what is named here exists in the box, and all but its folder is read-only.
 
 The folder has the same path in the box as outside, so that paths in reports mean the same on both
-sides. There are two ways in. "namespace": as an ordinary user, by a user namespace. "uid": as root,
-whom a limit on processes would not bind even as somebody else in a namespace; the command gets a
-uid that no account has, and owns the folder while it runs.
+sides. There are two ways to start a box. An ordinary user creates a user namespace ("namespace").
+Root gives the command a uid that no account has, and the folder while it runs ("uid"): in a
+namespace that root created, a limit on processes would not bind the command.
 """
 
 import contextlib
@@ -18,17 +18,23 @@ from collections.abc import Iterator
 from .box import SETTINGS, SYSTEM, Box, Launch
 from .limits import count_user_tasks
 
-# Not from the PATH, where somebody could put a bwrap that protects nothing.
+# Not from PATH, which could hold a bwrap that protects nothing.
 PLACES = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
 PRIVATE = "/tmp"
-PRIVATE_MB_MAX = 512  # of /tmp, which is memory; never more than disk_mb
+PRIVATE_MB_MAX = 512  # of /tmp, which is in memory; never more than disk_mb
 NOBODY = 65_534
-FREE_UIDS = range(0x60000000, 0x70000000)  # above what systems hand out, also for containers
+FREE_UIDS = range(0x60000000, 0x70000000)  # above all uids that systems assign
 FREE_UIDS_IN_CONTAINER = range(20_000, 60_000)  # where only the first 65,536 exist
 # From this Linux on, a limit on processes counts those of the user namespace only.
 COUNTED_APART = (5, 14)
-APART = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
-ENDS = ("--die-with-parent", "--new-session", "--hostname", "box", "--cap-drop", "ALL")
+UNSHARED = (
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+)
+LIFETIME = ("--die-with-parent", "--new-session", "--hostname", "box", "--cap-drop", "ALL")
 
 
 def find_bwrap() -> str | None:
@@ -37,35 +43,39 @@ def find_bwrap() -> str | None:
 
 def read_bwrap_version() -> str:
     argv = [find_bwrap() or "bwrap", "--version"]
-    said = subprocess.run(argv, capture_output=True, text=True, timeout=10).stdout
-    return said.strip().rpartition(" ")[2]
+    output = subprocess.run(argv, capture_output=True, text=True, timeout=10).stdout
+    return output.strip().rpartition(" ")[2]
 
 
 def suggest_install() -> str:
-    """Return the command of this machine's package manager."""
+    """Return the command that installs bubblewrap on this machine."""
     installers = {"apt": "apt install", "dnf": "dnf install", "zypper": "zypper install"}
     installers |= {"apk": "apk add", "pacman": "pacman -S"}
-    names = [name for name in installers if shutil.which(name, path=f"{PLACES}:/sbin")]
-    return f"{installers[[*names, 'apt'][0]]} bubblewrap"
+    places = f"{PLACES}:/sbin"
+    name = next((name for name in installers if shutil.which(name, path=places)), "apt")
+    return f"{installers[name]} bubblewrap"
 
 
 def list_ways() -> tuple[str, ...]:
-    """Return the ways in, the best first."""
+    """Return the ways to start a box, the best first."""
     return ("uid", "namespace") if os.getuid() == 0 else ("namespace",)
 
 
 @contextlib.contextmanager
 def open_bubblewrap(box: Box, way: str) -> Iterator[Launch]:
+    """Open a box at level L3 by one of the ways that list_ways names."""
     environment = box.make_environment(PRIVATE)
     if way == "uid":
-        uid, others = _pick_free_uid(), 0
-        # confine.py uses up these capabilities.
+        uid = _pick_free_uid()
+        other_tasks = 0
+        # confine.py needs them to change its uid, which drops them.
         identity = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         words = ["oom=", f"uid={uid}", "still="]
     else:
         linux = re.match(r"(\d+)\.(\d+)", os.uname().release)
         is_counted_apart = linux and tuple(map(int, linux.groups())) >= COUNTED_APART
-        uid, others = NOBODY, 0 if is_counted_apart else count_user_tasks()
+        uid = NOBODY
+        other_tasks = 0 if is_counted_apart else count_user_tasks()
         identity = ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
         words = ["oom=", "still="]
     with tempfile.TemporaryDirectory(prefix="kaizen-etc-") as etc:
@@ -79,8 +89,8 @@ def open_bubblewrap(box: Box, way: str) -> Iterator[Launch]:
             with open(os.path.join(etc, name), "w") as file:
                 file.write(text)
             os.chmod(file.name, 0o644)
-        inside = box.confine_command(words, others, environment)
-        options = [*APART, *ENDS, *identity, *list_mounts(box, etc)]
+        inside = box.confine_command(words, other_tasks, environment)
+        options = [*UNSHARED, *LIFETIME, *identity, *list_mounts(box, etc)]
         with lend_folder(box.folder, uid) if way == "uid" else contextlib.nullcontext():
             yield [find_bwrap() or "bwrap", *options, "--", *inside], environment
 
@@ -88,7 +98,7 @@ def open_bubblewrap(box: Box, way: str) -> Iterator[Launch]:
 def list_mounts(box: Box, etc: str) -> list[str]:
     """Return the options that build the box's file system, in the order in which they apply.
 
-    `etc` is a folder with files for /etc that differ from the machine's.
+    `etc` is a folder with generated files for /etc.
     """
     size_bytes = min(box.limits.disk_mb, PRIVATE_MB_MAX) << 20
     memory = ["--perms", "1777", "--size", str(size_bytes), "--tmpfs"]
@@ -106,13 +116,14 @@ def list_mounts(box: Box, etc: str) -> list[str]:
     for path in box.reads:
         words += [*_make_parents(path), "--ro-bind", os.path.realpath(path), path]
     words += [*_make_parents(box.folder), "--bind", box.folder, box.folder, "--chdir", "/"]
-    # What is left of these two is memory without a limit.
+    # Both are in memory, where files would have no limit.
     return [*words, "--remount-ro", "/dev", "--remount-ro", "/"]
 
 
 def _make_parents(path: str) -> list[str]:
-    """Open the folders above a path to all; bubblewrap would copy the modes they have outside."""
-    words, place = [], ""
+    """Return options that make the folders above a path readable for all, unlike outside."""
+    words = []
+    place = ""
     for part in path.strip("/").split("/")[:-1]:
         place += f"/{part}"
         if place not in (*SYSTEM, "/tmp"):
@@ -121,9 +132,9 @@ def _make_parents(path: str) -> list[str]:
 
 
 def _pick_free_uid() -> int:
-    """Return a uid that is used by this box only.
+    """Return a random uid for this box only.
 
-    The limit on processes then counts only this box, and it can signal no other.
+    So the process limit counts only this box, and the box cannot signal others.
     """
     with open("/proc/self/uid_map") as file:
         inside, _, count = map(int, file.readline().split())
@@ -133,10 +144,10 @@ def _pick_free_uid() -> int:
 
 @contextlib.contextmanager
 def lend_folder(folder: str, uid: int) -> Iterator[None]:
-    """Give the folder to the box while it runs, and take it back; follow no links.
+    """Make `uid` the owner of the folder, and change it back at the end. Follow no links.
 
-    The system removes the setuid bit from a file that changes hands, so that none comes back as a
-    program of root's.
+    The system clears the setuid bit when a file changes its owner, so no file of the box becomes a
+    setuid program of root.
     """
     _change_owner(folder, uid, uid)
     try:
@@ -146,8 +157,9 @@ def lend_folder(folder: str, uid: int) -> Iterator[None]:
 
 
 def _change_owner(folder: str, uid: int, gid: int) -> None:
-    # By open folders (fwalk), not by paths: a process that is just being killed might still swap
-    # one for a link.
+    """Change the owner of a folder and all that is in it."""
+    # By open folders (fwalk), not by paths: a process that is still ending could replace a
+    # folder by a link.
     os.chown(folder, uid, gid, follow_symlinks=False)
     for _, folders, files, place in os.fwalk(folder):
         for name in (*folders, *files):

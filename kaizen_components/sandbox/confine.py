@@ -1,7 +1,7 @@
-"""The last step before a command: take limits and rights away from this process, then become it.
+"""Set limits and drop rights, then run the command: the last step of starting a box.
 
-This is a program (`python -I -S confine.py WORD… -- COMMAND…`) and not a preexec function, which
-may hang when threads run. It imports nothing of ours. If any step fails it ends, so that a command
+This is a program (`python -I -S confine.py STEP… -- COMMAND…`) and not a preexec function, which
+may hang when threads run. It imports nothing of ours. If a step fails, it exits, so that a command
 never runs with more rights than intended.
 """
 
@@ -13,12 +13,12 @@ import sys
 
 FAILED = 126
 NO_NEW_PRIVS, DROP_BOUND = 38, 24  # prctl
-KEPT_CAPABILITIES = (1, 2)  # as root: to read and write what the rules allow, whoever owns it
+KEPT_CAPABILITIES = (1, 2)  # for root: to read and write allowed files of any owner
 CREATE, ADD_RULE, RESTRICT = 444, 445, 446  # landlock_*; the same numbers on every machine
 EXECUTE, WRITE, READ, LIST, TRUNCATE, IOCTL = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
 MAKE_DEVICE = 1 << 6 | 1 << 11
 OF_FILES = EXECUTE | WRITE | READ | TRUNCATE | IOCTL
-# How many rights on files a version of Landlock knows.
+# Landlock version -> number of its rights on files.
 FILES_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 TCP = 0b11  # bind, connect; from version 4
 SIGNALS_AND_ABSTRACT_SOCKETS = 0b11  # from version 6
@@ -27,9 +27,11 @@ LIBC.syscall.restype = ctypes.c_long
 
 
 def main(words: list[str]) -> None:
+    """Apply the steps before "--", then replace this process by the command after it."""
     split = words.index("--")
     steps = [word.partition("=")[::2] for word in words[:split]]
-    names, command = {name for name, _ in steps}, words[split + 1 :]
+    names = {name for name, _ in steps}
+    command = words[split + 1 :]
     try:
         for name, value in steps:
             if name in STEPS:
@@ -54,16 +56,18 @@ def exit_with(why: object, code: int = FAILED) -> None:
 
 
 def set_limit(value: str) -> None:
-    name, _, most = value.partition(":")
+    """Set a limit such as "NPROC:256", but never above the current hard limit."""
+    name, _, limit = value.partition(":")
     kind = getattr(resource, "RLIMIT_" + name, None)
     if kind is None:
         return  # this system has no such limit
     hard = resource.getrlimit(kind)[1]
-    number = int(most) if hard == resource.RLIM_INFINITY else min(int(most), hard)
+    number = int(limit) if hard == resource.RLIM_INFINITY else min(int(limit), hard)
     resource.setrlimit(kind, (number, number))
 
 
 def set_user(value: str) -> None:
+    """Become the user and group of this number, without other groups."""
     os.setgroups([])
     os.setresgid(*[int(value)] * 3)
     os.setresuid(*[int(value)] * 3)
@@ -74,31 +78,33 @@ def make_home(path: str) -> None:
 
 
 def enter_folder(path: str) -> None:
-    # Not by bubblewrap: it enters as root without its powers, to whom a folder that only the new
-    # user may enter is closed.
+    """Make this the current folder."""
+    # bubblewrap would do it as root without capabilities, who may not enter a folder that is open
+    # only to the new user.
     os.chdir(path)
     os.environ["PWD"] = path
 
 
 def raise_oom_score(value: str) -> None:
-    """Make this the first process to be killed when the machine is out of memory."""
+    """Let the kernel kill this process first when memory runs out."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
 def drop_capabilities(value: str) -> None:
+    """Remove all but KEPT_CAPABILITIES from what programs can get."""
     for number in range(64):
         if number not in KEPT_CAPABILITIES and LIBC.prctl(DROP_BOUND, number, 0, 0, 0) != 0:
-            break  # past the last one
+            break  # there is no such capability
 
 
 def forbid_new_rights(value: str = "") -> None:
-    """Let no program give rights that this process does not have: setuid means nothing."""
+    """Set NO_NEW_PRIVS, so that setuid programs give no rights."""
     LIBC.prctl(NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def call_kernel(*arguments: object) -> int:
-    """Make a system call of Landlock; integers are passed as the machine's word."""
+    """Make a system call of Landlock. Pass integers as machine words."""
     words = [ctypes.c_long(word) if isinstance(word, int) else word for word in arguments]
     result: int = LIBC.syscall(*words)
     if result < 0:
@@ -111,7 +117,7 @@ def read_landlock_version() -> int:
 
 
 def restrict_files(reads: list[str], writes: list[str]) -> None:
-    """Allow only these files; refuse TCP and signals to the outside where the kernel can."""
+    """Allow access to these files only. Also deny TCP and outside signals if the kernel can."""
     version = read_landlock_version()
     every = (1 << FILES_BY_VERSION[min(version, 5)]) - 1
     rules = [(path, EXECUTE | READ | LIST) for path in reads] + [(path, every) for path in writes]
@@ -120,19 +126,20 @@ def restrict_files(reads: list[str], writes: list[str]) -> None:
 
 
 def forbid_mounts() -> None:
-    """Apply a Landlock rule, because a process under any rule cannot mount.
+    """Apply any Landlock rule, because a process under a rule cannot mount.
 
-    Else a command could make a user namespace, and in it a file system in memory without a limit.
+    Otherwise a command could mount an unlimited file system in memory in its own user namespace.
     """
     try:
         read_landlock_version()
     except OSError:
-        return  # bubblewrap's own box holds without it
+        return  # bubblewrap protects without it
     enforce_ruleset(MAKE_DEVICE, 0, 0, [])
 
 
 def enforce_ruleset(files: int, net: int, scoped: int, rules: list[tuple[str, int]]) -> None:
-    # An older kernel wants the fields that it does not know to be zero.
+    """Restrict this process by Landlock: `rules` are the rights that each path keeps."""
+    # Older kernels require unknown fields to be zero.
     ruleset = call_kernel(CREATE, struct.pack("QQQ", files, net, scoped), 24, 0)
     for path, rights in rules:
         try:

@@ -1,7 +1,7 @@
-"""L2 on Linux: the kernel's Landlock, which any process may apply to itself (confine.py does).
+"""L2 on Linux: the kernel's Landlock, which confine.py applies to itself.
 
-It closes files, TCP, and from Linux 6.12 on signals to the outside. It does not close UDP, sockets
-that are files, what stat tells, or a daemon's life; and TCP is closed to the command's own ports too.
+It denies other files, TCP (also to the command's own ports), and from Linux 6.12 on signals to the
+outside. It does not deny UDP, unix sockets, file metadata, or daemons that outlive the command.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from .box import SETTINGS, SYSTEM, Box, Launch
 from .limits import count_user_tasks
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-SHARED = "/dev/shm"  # locks between processes live there; it is the machine's own
+SHARED = "/dev/shm"  # for locks between processes; shared with the whole machine
 CALL, ASK_VERSION = 444, 1
 
 
@@ -26,7 +26,7 @@ def read_landlock_version() -> int:
 
 @contextlib.contextmanager
 def open_landlock(box: Box) -> Iterator[Launch]:
-    """Open a box whose private folder lasts as long as the context."""
+    """Open a box at level L2 with a private temporary folder."""
     settings = [f"/etc/{name}" for name in SETTINGS]
     reads = [*SYSTEM, "/proc", "/etc/passwd", "/etc/group", "/etc/hosts", *box.reads]
     reads += [*settings, *map(os.path.realpath, settings)]
@@ -40,6 +40,7 @@ def open_landlock(box: Box) -> Iterator[Launch]:
 
 @contextlib.contextmanager
 def make_private_folder() -> Iterator[str]:
+    """Create a temporary folder and delete it at the end."""
     folder = os.path.realpath(tempfile.mkdtemp(prefix="kaizen-box-"))
     try:
         yield folder

@@ -1,4 +1,4 @@
-"""Does a box hold? Found by running a command in it that tries to get out."""
+"""Test a box by running a command in it that tries to get out."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ from .box import Box, Launch, find_python
 from .limits import Limits
 
 Opener = Callable[[Box], AbstractContextManager[Launch]]
-TIMEOUT_S = 20.0  # a machine may be very busy
+TIMEOUT_S = 20.0  # long, for a busy machine
 FORKS = 8  # twice as many as the probe allows
 KNOWN = ("PATH", "LANG", "TZ", "HOME", "TMPDIR", "PWD", "LC_CTYPE")
 TRY = """
@@ -49,11 +49,13 @@ os.killpg(0, 9) if "forks" in must else None
 
 
 def probe_box(open_box: Opener, must: tuple[str, ...]) -> str:
-    """Return why a box does not hold against what it must; "" if it does."""
+    """Return which attempts of `must` the box does not stop; "" if it stops all."""
     limits = Limits(processes=FORKS // 2 if "forks" in must else 256)
     with (
         tempfile.TemporaryDirectory(prefix="kaizen-probe-") as place,
-        socket.create_server(("127.0.0.1", 0)) as service,  # of this machine; no box may reach it
+        socket.create_server(
+            ("127.0.0.1", 0)
+        ) as service,  # outside of the box, which may not reach it
     ):
         folder, outside = os.path.join(place, "folder"), os.path.join(place, "outside")
         for path in (folder, outside):
@@ -62,8 +64,8 @@ def probe_box(open_box: Opener, must: tuple[str, ...]) -> str:
         port = service.getsockname()[1]
         argv = [find_python(), "-I", "-S", "-c", TRY, outside, str(port), ",".join(must)]
         with open_box(Box(argv, folder, TIMEOUT_S, limits=limits)) as (command, environment):
-            seen = process.run_process(command, folder, TIMEOUT_S, env=environment, echo=False)
-    said = seen.stdout.text()
-    if said == "holds":
+            result = process.run_process(command, folder, TIMEOUT_S, env=environment, echo=False)
+    output = result.stdout.text()
+    if output == "holds":
         return ""
-    return said or seen.stderr.text().strip()[-300:] or f"exit code {seen.exit_code}"
+    return output or result.stderr.text().strip()[-300:] or f"exit code {result.exit_code}"

@@ -1,9 +1,8 @@
 """Run one command: no shell, a scrubbed environment, a time limit, bounded output, no leftovers.
 
-The output goes to the terminal (stderr, so that stdout stays ours) while it is hashed; its head and
-its tail are kept. Files, network and memory are not protected here, and a process that leaves its
-session outlives the run. run.py adds that: the command line of a box, its environment, and a watch
-over what the box uses.
+The output is hashed and shown on stderr, so that our stdout stays clean; its ends are kept.
+This module does not restrict files, network or memory, and a process that leaves its session
+outlives the run. run.py adds those restrictions by a box and a watch over what it uses.
 """
 
 import hashlib
@@ -24,11 +23,11 @@ KEPT_BYTES = 1_000_000  # of each stream; half from its beginning, half from its
 BLOCK_BYTES = 65_536
 GRACE_S = 2.0
 LOOK_S = 0.1  # between two calls of `watch`, which take about 0.2 ms each
-NAP_S = 60.0  # without a `watch`; a poll takes no more than 24 days at once
+NAP_S = 60.0  # without a `watch`; poll() takes at most 24 days at once
 TIMED_OUT = 124
 PROTECTION = "no shell, scrubbed environment, time limit, output cap"
 
-# What a tool needs to find itself, its language and its caches. Everything else may be a secret.
+# What tools need to find their files, language and caches. Everything else may be a secret.
 PASSED = frozenset((
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS",
     "LINES", "NO_COLOR", "TMPDIR", "TMP", "TEMP", "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT",
@@ -52,7 +51,7 @@ class ProcessResult:
         stderr: "Stream",
         stopped: str = "",
     ):
-        self.stopped = stopped  # why `watch` had it ended
+        self.stopped = stopped  # the reason that `watch` gave for ending it
         self.exit_code = exit_code
         self.timed_out = timed_out
         self.duration_ms = duration_ms
@@ -70,12 +69,13 @@ class Stream:
         self.bytes = 0
 
     def take(self, block: bytes) -> None:
+        """Hash a block and keep what fits into the head or the tail."""
         self._digest.update(block)
         self.bytes += len(block)
         room = KEPT_BYTES // 2 - len(self._head)
         self._head += block[:room]
         self._tail += block[max(room, 0) :]
-        if len(self._tail) > KEPT_BYTES:  # now and then, so that it is not copied for every block
+        if len(self._tail) > KEPT_BYTES:  # not for every block, because it copies the tail
             del self._tail[: -KEPT_BYTES // 2]
 
     @property
@@ -88,19 +88,19 @@ class Stream:
         return self.bytes - len(self._head) - len(self._tail[-KEPT_BYTES // 2 :])
 
     def text(self) -> str:
-        """Return what is kept, with a remark on how much was left out."""
+        """Return the kept output, with a note on how much was left out."""
         gap = f"\n[{self.left_out:,} bytes left out]\n".encode() if self.left_out else b""
-        kept = bytes(self._head) + gap + bytes(self._tail[-KEPT_BYTES // 2 :])
-        return kept.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+        text = bytes(self._head) + gap + bytes(self._tail[-KEPT_BYTES // 2 :])
+        return text.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
 def scrub_environment() -> dict[str, str]:
     """Return the variables that a command gets; KAIZEN_PASS_ENV names more, separated by commas."""
-    asked = {name.strip() for name in os.environ.get("KAIZEN_PASS_ENV", "").split(",")}
+    extra = {name.strip() for name in os.environ.get("KAIZEN_PASS_ENV", "").split(",")}
     return {
         name: value
         for name, value in os.environ.items()
-        if name.upper() in PASSED or name.upper().startswith(PASSED_PREFIXES) or name in asked
+        if name.upper() in PASSED or name.upper().startswith(PASSED_PREFIXES) or name in extra
     }
 
 
@@ -113,15 +113,17 @@ def run_process(
     echo: bool = True,
     watch: Callable[[int, int], str] | None = None,
 ) -> ProcessResult:
-    """Run `argv` in `cwd` until it ends, its time is up, or Ctrl-C; end what is left of its session.
+    """Run `argv` in `cwd` until it ends, its time is up, or Ctrl-C; then end its whole session.
 
-    `watch` is called now and then with the process id and the bytes written so far; if it returns a
-    reason, the run is ended for it.
+    `watch` is called every LOOK_S with the process id and the bytes printed so far. If it returns a
+    reason, the run is ended.
     """
     with DeferredSignals() as signals:
         start = time.monotonic()
         out, err = Stream(), Stream()
-        timed_out, stopped, readers = False, "", []
+        timed_out = False
+        stopped = ""
+        readers = []
         process = _start_process(argv, cwd, scrub_environment() if env is None else env)
         try:
             for pipe, stream in ((process.stdout, out), (process.stderr, err)):
@@ -150,15 +152,16 @@ def run_process(
 
 
 def _start_process(argv: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Start a program in a new session, with its output in pipes."""
     place = os.path.join(cwd, argv[0]) if os.path.dirname(argv[0]) else argv[0]
     program = shutil.which(place, path=env.get("PATH"))
     if program is None:
         raise NotFound(
             "command_not_found",
-            f"There is no command {argv[0][:60]!r} to run.",
+            f"The command {argv[0][:60]!r} was not found.",
             "It is neither on the PATH nor an executable file below the project.",
             "Check its spelling, or give its path, such as .venv/bin/pytest. "
-            "A shell line is run as: -- bash -c '…'",
+            "To run a shell line, use: -- bash -c '…'",
         )
     try:
         return subprocess.Popen(
@@ -174,8 +177,8 @@ def _start_process(argv: list[str], cwd: str, env: dict[str, str]) -> subprocess
     except OSError as error:
         raise Unavailable(
             "cannot_run",
-            f"{argv[0][:60]!r} cannot be started.",
-            str(error.strerror),
+            f"The command {argv[0][:60]!r} cannot be started.",
+            f"The system reports: {error.strerror}.",
             "Run it by hand to see why.",
         ) from None
 
@@ -186,10 +189,13 @@ def _wait_for_end(
     watch: Callable[[int, int], str] | None,
     streams: tuple[Stream, Stream],
 ) -> str:
-    """Return "" when it ends, or the reason `watch` gives; TimeoutExpired when its time is up."""
-    end, fd = time.monotonic() + timeout_s, -1
+    """Return "" when the process ends, or the reason of `watch`; raise TimeoutExpired."""
+    end = time.monotonic() + timeout_s
+    fd = -1
     try:
-        if hasattr(os, "pidfd_open"):  # notices the end at once; Popen.wait sleeps up to 50 ms
+        if hasattr(
+            os, "pidfd_open"
+        ):  # notices the end at once, while Popen.wait sleeps up to 50 ms
             poll = select.poll()  # not select(), which refuses numbers past 1,024
             try:
                 fd = os.pidfd_open(process.pid)
@@ -207,7 +213,7 @@ def _wait_for_end(
                     return ""
             except subprocess.TimeoutExpired:
                 pass
-            if watch and (reason := watch(process.pid, sum(one.bytes for one in streams))):
+            if watch and (reason := watch(process.pid, sum(stream.bytes for stream in streams))):
                 return reason
             if time.monotonic() >= end:
                 raise subprocess.TimeoutExpired(process.args, timeout_s)
@@ -217,6 +223,7 @@ def _wait_for_end(
 
 
 def _read_stream(pipe: Any, stream: Stream, echo: bool) -> None:
+    """Read a pipe to its end into the stream, and show it on stderr if `echo` is set."""
     screen = getattr(sys.stderr, "buffer", None) if echo else None
     while block := pipe.read(BLOCK_BYTES):
         stream.take(block)
@@ -251,9 +258,9 @@ def _signal_session(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 class DeferredSignals:
-    """Hold back the signals that end us while a command is started or cleaned up after.
+    """Delay SIGINT, SIGTERM and SIGHUP while a command is being started or cleaned up.
 
-    Between two of those lines they would leave the command running.
+    At that moment they would end us and leave the command running.
     """
 
     def __init__(self) -> None:
@@ -262,6 +269,7 @@ class DeferredSignals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "DeferredSignals":
+        """Replace the handlers; only the main thread may do that."""
         if threading.current_thread() is threading.main_thread():
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
                 number = getattr(signal, name, None)
@@ -271,6 +279,7 @@ class DeferredSignals:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        """Restore the handlers, and act on a signal that has arrived."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if exc[0] is None:
@@ -282,6 +291,7 @@ class DeferredSignals:
             self.allow()
 
     def allow(self) -> None:
+        """Stop delaying, and act on a signal that has arrived."""
         self._allowed = True
         if self._received == signal.SIGINT:
             raise KeyboardInterrupt
@@ -289,4 +299,5 @@ class DeferredSignals:
             raise SystemExit(128 + self._received)
 
     def hold(self) -> None:
+        """Delay signals again."""
         self._allowed = False

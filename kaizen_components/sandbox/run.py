@@ -5,7 +5,7 @@
     L1  limits and a clean environment
     L0  a time limit, an output cap, a scrubbed environment
 
-A level works if a program that tries to get out cannot; versions do not count. Only
+A level works if a program in it tries to get out and fails; versions do not count. Only
 KAIZEN_SANDBOX_MAX lowers the level, and the proof then says so. docs/sandbox.md lists what each
 level denies.
 """
@@ -23,12 +23,12 @@ from .limits import Limits, count_user_tasks
 from .watch import ResourceWatch
 
 LEVELS = ("L0", "L1", "L2", "L3")
-MUST = {  # what a box has to hold against, to count as its level
+MUST = {  # the attempts that a box must stop, to count as its level
     "L1": ("limits", "environment"),
     "L2": ("limits", "environment", "read", "write", "system"),
     "L3": ("limits", "environment", "read", "write", "system", "network", "user", "forks"),
 }
-_ways: dict[str, tuple[str, str]] = {}  # level -> its way and what makes it, or "" and why not
+_ways: dict[str, tuple[str, str]] = {}  # level -> (way, maker), or ("", why it does not work)
 
 
 class SandboxResult:
@@ -59,24 +59,25 @@ def run_in_sandbox(
     variables: dict[str, str] | None = None,
     limits: Limits | None = None,
 ) -> SandboxResult:
-    """Run `argv` in `folder`; it can write there and in a private /tmp, and sees `reads` as well.
+    """Run `argv` in `folder`. It can write there and in a private /tmp, and read `reads`.
 
-    `variables` are added to the few that every tool needs; it gets nothing else of our environment.
-    Run one command at a time in a folder: as root the folder changes hands for the run.
+    It gets `variables` and the few that every tool needs, and nothing else of our environment.
+    Run one command at a time in a folder: root makes another user its owner during the run.
     """
-    box, level = Box(argv, folder, timeout_s, reads, variables, limits), detect_level()
+    box = Box(argv, folder, timeout_s, reads, variables, limits)
+    level = detect_level()
     if level == "L0":
         env = {**process.scrub_environment(), **box.variables}
-        seen = process.run_process(argv, box.folder, timeout_s, env=env, echo=False)
+        result = process.run_process(argv, box.folder, timeout_s, env=env, echo=False)
     else:
         with OPENERS[_find_way(level)[0]](box) as (command, env):
             private = env["TMPDIR"]  # on this machine's disk, unless bubblewrap makes it in memory
             folders = (box.folder,) if private == bubblewrap.PRIVATE else (box.folder, private)
             watch = ResourceWatch(folders, box.limits)
-            seen = process.run_process(
+            result = process.run_process(
                 command, box.folder, timeout_s, env=env, echo=False, watch=watch
             )
-    return SandboxResult(argv, seen, level, describe_protection(level, box), tree)
+    return SandboxResult(argv, result, level, describe_protection(level, box), tree)
 
 
 def detect_level() -> str:
@@ -90,7 +91,7 @@ def level_works(level: str) -> bool:
 
 
 def describe_level(level: str) -> str:
-    """Return what makes a level that works, such as "bubblewrap 0.8.0"; else ""."""
+    """Return what makes a working level, such as "bubblewrap 0.8.0"; otherwise ""."""
     return _find_way(level)[1] if level_works(level) else ""
 
 
@@ -100,14 +101,17 @@ def explain_level(level: str) -> str:
 
 
 def require_level(minimum: str) -> str:
-    """Return the level that will be used; refuse one that is weaker than `minimum`."""
-    level, most = detect_level(), _read_level_max()
+    """Return the level that works here; refuse one below `minimum`."""
+    level = detect_level()
+    level_max = _read_level_max()
     if LEVELS.index(level) >= LEVELS.index(minimum):
         return level
-    why, remedy = f"KAIZEN_SANDBOX_MAX allows at most {most}.", "Unset KAIZEN_SANDBOX_MAX."
-    if LEVELS.index(most) >= LEVELS.index(minimum):
-        why, remedy = explain_level(minimum), suggest_remedy()
-    what = f"This needs a sandbox of level {minimum}, and only {level} works here."
+    why = f"KAIZEN_SANDBOX_MAX allows at most level {level_max}."
+    remedy = "Unset KAIZEN_SANDBOX_MAX."
+    if LEVELS.index(level_max) >= LEVELS.index(minimum):
+        why = explain_level(minimum)
+        remedy = suggest_remedy()
+    what = f"Sandbox level {minimum} is required, but only level {level} works here."
     raise Unavailable("sandbox_too_weak", what, why, remedy)
 
 
@@ -125,32 +129,35 @@ def suggest_remedy() -> str:
 
 
 def describe_protection(level: str, box: Box) -> str:
-    """Return one sentence for the proof."""
-    most, numbers = _read_level_max(), box.limits.describe(box.timeout_s)
+    """Return the sentence about the sandbox that a proof records."""
+    level_max = _read_level_max()
+    limits = box.limits.describe(box.timeout_s)
     if level == "L3":
         made_by = describe_level(level)
-        says = f"L3 {made_by}: no network, read-only system, unprivileged uid, {numbers}"
+        text = f"L3 {made_by}: no network, read-only system, unprivileged uid, {limits}"
     elif level == "L2":
-        says = f"L2 {describe_level(level)}, files outside closed, {numbers}"
+        text = f"L2 {describe_level(level)}, files outside closed, {limits}"
     else:
-        says = f"L1: clean environment, {numbers}" if level == "L1" else f"L0: {process.PROTECTION}"
-    return says if most == "L3" else f"{says} (held down by KAIZEN_SANDBOX_MAX={most})"
+        text = f"L1: clean environment, {limits}" if level == "L1" else f"L0: {process.PROTECTION}"
+    return text if level_max == "L3" else f"{text} (limited by KAIZEN_SANDBOX_MAX={level_max})"
 
 
 def _read_level_max() -> str:
-    most = os.environ.get("KAIZEN_SANDBOX_MAX", "L3")
-    if most not in LEVELS:
+    """Return the level in KAIZEN_SANDBOX_MAX, by default L3; refuse other values."""
+    level_max = os.environ.get("KAIZEN_SANDBOX_MAX", "L3")
+    if level_max not in LEVELS:
         raise Usage(
             "sandbox_max",
-            f"KAIZEN_SANDBOX_MAX is {most[:20]!r}.",
-            "It must name the strongest sandbox that may be used.",
-            f"Unset it, or give one of {', '.join(LEVELS)}.",
+            f"KAIZEN_SANDBOX_MAX has the invalid value {level_max[:20]!r}.",
+            "It names the strongest sandbox level that may be used.",
+            f"Unset it, or set it to one of {', '.join(LEVELS)}.",
         )
-    return most
+    return level_max
 
 
 @contextlib.contextmanager
 def open_limited(box: Box) -> Iterator[Launch]:
+    """Open a box at level L1: limits and a clean environment."""
     with landlock.make_private_folder() as private:
         environment = box.make_environment(private)
         words = ["oom=", "no-more="] if sys.platform.startswith("linux") else []
@@ -167,13 +174,14 @@ OPENERS: dict[str, probe.Opener] = {  # way -> what opens a box
 
 
 def _find_way(level: str) -> tuple[str, str]:
-    """Return the way to a level and what makes it, or ("", why it does not work)."""
+    """Return the way to a level and its maker, or ("", why it does not work)."""
     if level not in _ways:
         _ways[level] = _probe_level(level)
     return _ways[level]
 
 
 def _probe_level(level: str) -> tuple[str, str]:
+    """Try each way to a level; return the first that works and its maker, or ("", why)."""
     ways: tuple[str, ...]
     if level == "L3":
         maker, details, why = "bubblewrap", "", "bubblewrap is not installed."
@@ -190,9 +198,9 @@ def _probe_level(level: str) -> tuple[str, str]:
         ways = ("limits",) if os.name == "posix" else ()
     failures = []
     for way in ways:
-        said = probe.probe_box(OPENERS[way], MUST[level])
-        if not said:
+        problem = probe.probe_box(OPENERS[way], MUST[level])
+        if not problem:
             details = f" {bubblewrap.read_bwrap_version()}" if level == "L3" else details
             return way, maker + details
-        failures.append(f"{maker}: {said}.")
+        failures.append(f"{maker}: {problem}.")
     return "", failures[0] if failures else why

@@ -1,4 +1,4 @@
-"""L2 on macOS: sandbox-exec. Written from its documentation and never run by us; the probe decides."""
+"""L2 on macOS: sandbox-exec. Written from its documentation but never run; the probe decides."""
 
 import contextlib
 import os
@@ -23,6 +23,7 @@ def is_here() -> bool:
 
 @contextlib.contextmanager
 def open_seatbelt(box: Box) -> Iterator[Launch]:
+    """Open a box at level L2 with a private temporary folder."""
     with make_private_folder() as private:
         environment = box.make_environment(private)
         inside = box.confine_command([], count_user_tasks(), environment)
@@ -31,8 +32,8 @@ def open_seatbelt(box: Box) -> Iterator[Launch]:
 
 
 def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
-    """Return the rules; what they do not allow, such as the network, is denied."""
-    seen = " ".join(f"(subpath {_quote(path)})" for path in (*SYSTEM, *reads, *writes))
+    """Return the rules of sandbox-exec. They deny what they do not name, such as the network."""
+    readable = " ".join(f"(subpath {_quote(path)})" for path in (*SYSTEM, *reads, *writes))
     written = [f"(subpath {_quote(path)})" for path in writes]
     written += [f"(literal {_quote(path)})" for path in DEVICES]
     return "\n".join(
@@ -42,7 +43,7 @@ def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
             "(allow process-fork process-exec sysctl-read mach-lookup ipc-posix-sem)",
             "(allow signal process-info* (target same-sandbox))",
             "(allow file-read-metadata)",
-            f'(allow file-read* (literal "/") {seen})',
+            f'(allow file-read* (literal "/") {readable})',
             f"(allow file-write* {' '.join(written)})",
         )
     )

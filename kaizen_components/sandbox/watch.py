@@ -1,7 +1,7 @@
-"""Limits that the system does not keep for a group of processes together.
+"""Enforce limits that the system does not enforce for several processes together.
 
-These are memory, disk, output, and the number of processes where root runs them. The watch is
-called every tenth of a second.
+These are memory, disk, output, and for root also the number of processes. The watch is called every
+tenth of a second.
 """
 
 import os
@@ -9,13 +9,13 @@ import time
 
 from .limits import Limits
 
-# After a look at the files, wait twenty times as long as it took: at most 5 % of one core.
+# Between two looks at the files, wait 20 times as long as one took: at most 5 % of one core.
 PATIENCE = 20
-LOOK_S = 1.0  # and at least so long, unless the disk fills meanwhile
+LOOK_S = 1.0  # the shortest wait, unless the disk fills quickly
 
 
 class ResourceWatch:
-    """Called with the first process of the box and the bytes written; returns why it must end."""
+    """Check the limits of one box. A call returns the limit that was exceeded, or ""."""
 
     def __init__(self, folders: tuple[str, ...], limits: Limits):
         self._folders = folders
@@ -25,28 +25,33 @@ class ResourceWatch:
         self._before = self._measure_files() if limits.disk_mb else 0
 
     def __call__(self, pid: int, output_bytes: int) -> str:
+        """Check all limits; look at the files only now and then, because that takes long."""
         limits = self._limits
         if output_bytes > limits.output_mb << 20:
             return f"it wrote more than {limits.output_mb} MB of output"
         family = list_descendants(pid)
-        if len(family) > limits.processes + 8:  # bubblewrap's own and those that just end
+        if len(family) > limits.processes + 8:  # for bubblewrap and processes that are ending
             return f"it started more than {limits.processes} processes"
-        most = limits.memory_mb << 20
-        # What several processes share is counted in full at first; the fair share takes longer.
-        if sum(map(_measure_memory, family)) > most and sum(map(_measure_share, family)) > most:
+        memory_max = limits.memory_mb << 20
+        # Count shared pages in full, which is fast; divide them only if that is too much.
+        memory = sum(map(_measure_memory, family))
+        if memory > memory_max and sum(map(_measure_share, family)) > memory_max:
             return f"its processes used more than {limits.memory_mb} MB of memory together"
-        free, most = _read_free_bytes(self._folders), limits.disk_mb << 20
-        if time.monotonic() < self._next_look and self._free - free < most // 8:
+        free = _read_free_bytes(self._folders)
+        disk_max = limits.disk_mb << 20
+        if time.monotonic() < self._next_look and self._free - free < disk_max // 8:
             return ""
         start = time.monotonic()
         used = self._measure_files() - self._before
-        if self._first_free - free > most // 8:
+        if self._first_free - free > disk_max // 8:
             used += sum(map(_measure_unlinked, family))
         took_s = time.monotonic() - start
-        self._free, self._next_look = free, time.monotonic() + max(LOOK_S, PATIENCE * took_s)
-        return f"it wrote more than {limits.disk_mb} MB of files" if used > most else ""
+        self._free = free
+        self._next_look = time.monotonic() + max(LOOK_S, PATIENCE * took_s)
+        return f"it wrote more than {limits.disk_mb} MB of files" if used > disk_max else ""
 
     def _measure_files(self) -> int:
+        """Return the bytes on disk of all files below the watched folders."""
         total = 0
         for top in self._folders:
             for folder, _, names in os.walk(top):
@@ -54,35 +59,36 @@ class ResourceWatch:
                     try:
                         total += os.lstat(os.path.join(folder, name)).st_blocks * 512
                     except OSError:
-                        continue  # removed meanwhile
+                        continue  # removed in the meantime
         return total
 
 
 def list_descendants(pid: int) -> list[int]:
-    """Return a process and its descendants that are still linked to it; only Linux tells more."""
+    """Return a process and its descendants on Linux, elsewhere only the process."""
     family = [pid]
-    for parent in family:  # which grows meanwhile
+    for parent in family:  # the list grows during the loop
         try:
             for thread in os.listdir(f"/proc/{parent}/task"):
                 with open(f"/proc/{parent}/task/{thread}/children", "rb") as file:
                     family += map(int, file.read().split())
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # it has ended in the meantime
     return family
 
 
 def _measure_memory(pid: int) -> int:
-    """Return the memory that is not a copy of a file."""
+    """Return the memory in bytes that no file backs, shared pages in full."""
     return _sum_fields(f"/proc/{pid}/status", (b"RssAnon:", b"RssShmem:"))
 
 
 def _measure_share(pid: int) -> int:
-    """Return the same with each shared page divided by the number of processes that share it."""
+    """Return that memory with each shared page divided by the number of its processes."""
     share = _sum_fields(f"/proc/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
     return share or _measure_memory(pid)
 
 
 def _sum_fields(path: str, names: tuple[bytes, ...]) -> int:
+    """Return the sum of these fields of a file in /proc, in bytes; 0 if it has gone."""
     try:
         with open(path, "rb") as file:
             return sum(int(line.split()[1]) << 10 for line in file if line.startswith(names))
@@ -91,14 +97,14 @@ def _sum_fields(path: str, names: tuple[bytes, ...]) -> int:
 
 
 def _measure_unlinked(pid: int) -> int:
-    """Return the size of open files without a name, those in memory among them."""
+    """Return the size of open files that have no name, including files in memory."""
     total = 0
     try:
         for name in os.listdir(f"/proc/{pid}/fd"):
             status = os.stat(f"/proc/{pid}/fd/{name}")
             total += status.st_blocks * 512 if status.st_nlink == 0 else 0
     except OSError:
-        pass  # closed or ended meanwhile
+        pass  # closed or ended in the meantime
     return total
 
 

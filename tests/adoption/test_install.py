@@ -1,9 +1,10 @@
-"""The installer as a user meets it: one file, a repository somewhere, and a folder with a space in its name."""
+"""Check the installer: one downloaded script, a repository, and a folder with a space in it."""
 
 import ast
-import importlib.util
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from ..conftest import ROOT, find_tool, git
 from ..setup.test_bootstrap import make_project
-from .conftest import seen
+from .conftest import read_all
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
 SETUP = ROOT / "setup"
@@ -21,7 +22,7 @@ SETUP = ROOT / "setup"
 
 @pytest.fixture
 def origin(tmp_path):
-    """A bare repository with two versions of a small stand-in project; the first is tagged."""
+    """Return a bare repository with two versions of a small project; the first has a tag."""
     source = make_project(tmp_path / "source")
     (source / ".gitignore").write_text(".venv\ntasks\nAI/\n__pycache__/\n")
     git(source, "init", "-q", "-b", "main")
@@ -47,12 +48,12 @@ def devroot(tmp_path):
 
 @pytest.fixture
 def install(tmp_path, devroot, origin):
-    """`install("--ref", "v1")`: the door alone in a folder, as somebody has downloaded it."""
+    """Return a function that runs the installer script alone in a folder, as after a download."""
     alone = tmp_path / "downloads"
     alone.mkdir()
-    shutil.copy(SETUP / "install-kaizen.sh", alone)
+    shutil.copy(SETUP / "install-agent-kaizen.sh", alone)
 
-    def run(*words, door=alone / "install-kaizen.sh", **environment):
+    def run(*words, door=alone / "install-agent-kaizen.sh", **environment):
         personal = ("PIP_", "PYTHON", "KAIZEN_", "DEVROOT", "GIT_")
         env = {name: value for name, value in os.environ.items() if not name.startswith(personal)}
         env |= {
@@ -75,25 +76,30 @@ def install(tmp_path, devroot, origin):
 
 
 def version(devroot):
-    return (devroot / "engine" / "version").read_text()
+    return (devroot / "agent-kaizen" / "version").read_text()
 
 
-def test_one_file_installs_and_repeats(install, devroot):
+def test_script_installs_and_can_be_repeated(install, devroot):
     first = install()
     assert first.returncode == 0, first.stdout + first.stderr
-    assert version(devroot) == "two" and (devroot / "engine" / "tasks").read_text() == "task_1"
-    assert os.path.realpath(devroot / "engine" / ".venv") == str(devroot / ".venv")
-    assert "kaizen.py adopt" in first.stdout and not list(devroot.glob("engine.part*"))
+    assert (
+        version(devroot) == "two"
+        and (devroot / "agent-kaizen/AI/work/demo/tasks").read_text() == "task_1"
+    )
+    assert os.path.realpath(devroot / "agent-kaizen" / ".venv") == str(
+        devroot / "Python/venvs/kaizen"
+    )
+    assert "kaizen.py adopt" in first.stdout and not list(devroot.glob("agent-kaizen.part*"))
 
-    before = seen(devroot / "engine")
+    before = read_all(devroot / "agent-kaizen")
     again = install()
     assert again.returncode == 0, again.stdout + again.stderr
-    assert "the newest of main" in again.stdout and seen(devroot / "engine") == before
+    assert "the newest of main" in again.stdout and read_all(devroot / "agent-kaizen") == before
     log = (devroot / "install.log").read_text()
     assert log.count("== 20") == 2 and "first loop" in log
 
 
-def test_an_update_brings_what_is_new(install, devroot, origin, tmp_path):
+def test_second_install_updates_clone(install, devroot, origin, tmp_path):
     install()
     release(tmp_path / "source", "three")
     git(tmp_path / "source", "push", "-q", "origin", "main")
@@ -101,7 +107,7 @@ def test_an_update_brings_what_is_new(install, devroot, origin, tmp_path):
     assert install().returncode == 0 and version(devroot) == "three"
 
 
-def test_tag_is_kept_until_another_is_given(install, devroot):
+def test_installed_tag_is_kept_until_changed(install, devroot):
     assert install("--ref", "v1").returncode == 0 and version(devroot) == "one"
     stays = install()
     assert (
@@ -116,8 +122,8 @@ def test_tag_is_kept_until_another_is_given(install, devroot):
 @pytest.mark.parametrize(
     "words", [(), ("--ref", "v1"), ("--no-network",), ("--plan-only", "--ref=v1")]
 )
-def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
-    for door in (None, SETUP / "install-kaizen.sh"):
+def test_plan_creates_nothing(install, devroot, tmp_path, words):
+    for door in (None, SETUP / "install-agent-kaizen.sh"):
         planned = install("--plan-only", *words, **({"door": door} if door else {}))
         assert (
             planned.returncode == 0
@@ -127,10 +133,10 @@ def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
         assert not devroot.exists()
 
 
-def test_door_in_clone_installs_from_its_origin(install, devroot, origin, tmp_path):
+def test_script_in_clone_installs_from_its_origin(install, devroot, origin, tmp_path):
     clone = tmp_path / "source"
-    door = clone / "setup" / "install-kaizen.sh"
-    for name in ("install-kaizen.sh", "install_kaizen.py"):
+    door = clone / "setup" / "install-agent-kaizen.sh"
+    for name in ("install-agent-kaizen.sh", "install_agent_kaizen.py"):
         shutil.copy(SETUP / name, clone / "setup")
     release(clone, "with its door")
 
@@ -145,18 +151,23 @@ def test_door_in_clone_installs_from_its_origin(install, devroot, origin, tmp_pa
 
 def test_plan_for_existing_clone_changes_nothing(install, devroot):
     install("--ref", "v1")
-    before = seen(devroot)
+    before = read_all(devroot)
     planned = install("--plan-only", "--ref", "main")
 
     assert planned.returncode == 0 and "update" in planned.stdout and "main" in planned.stdout
-    assert seen(devroot) == before
+    assert read_all(devroot) == before
 
 
-def test_no_network_uses_only_this_machine(install, devroot, origin, tmp_path):
+def test_install_without_network_needs_local_source(install, devroot, origin, tmp_path):
     refused = install("--no-network", KAIZEN_REPO_URL="https://example.invalid/kaizen.git")
     assert refused.returncode == 1 and "--no-network" in refused.stderr and not devroot.exists()
     assert install("--no-network").returncode == 0 and version(devroot) == "two"
-    git(devroot / "engine", "config", "remote.origin.url", "https://example.invalid/kaizen.git")
+    git(
+        devroot / "agent-kaizen",
+        "config",
+        "remote.origin.url",
+        "https://example.invalid/kaizen.git",
+    )
     offline = install("--no-network", KAIZEN_REPO_URL=None)
     assert offline.returncode == 0, offline.stderr
 
@@ -168,19 +179,19 @@ def test_no_network_uses_only_this_machine(install, devroot, origin, tmp_path):
     )
 
 
-def test_a_clone_with_changes_is_never_overwritten(install, devroot):
+def test_clone_with_changes_is_never_overwritten(install, devroot):
     install("--ref", "v1")
-    (devroot / "engine" / "version").write_text("mine")
-    before = seen(devroot)
+    (devroot / "agent-kaizen" / "version").write_text("mine")
+    before = read_all(devroot)
     for words in ((), ("--ref", "main"), ("--no-network",)):
         refused = install(*words)
         assert refused.returncode == 1 and "changes of yours (version)" in refused.stderr
-    assert seen(devroot) == before
+    assert read_all(devroot) == before
 
 
 def test_own_commits_are_kept(install, devroot, origin, tmp_path):
     install()
-    release(devroot / "engine", "mine")
+    release(devroot / "agent-kaizen", "mine")
     release(tmp_path / "source", "theirs")
     git(tmp_path / "source", "push", "-q", "origin", "main")
     refused = install()
@@ -200,7 +211,7 @@ def test_own_commits_are_kept(install, devroot, origin, tmp_path):
         (("--ref", "v9"), {}, 1, "no tag, branch or commit 'v9'"),
         (("--ref=-q",), {}, 2, "cannot be"),
         (("--url", "no/such/folder"), {}, 1, "cloned"),
-        ((), {"PYTHON": "/no/such/python"}, 2, "Python 3.11"),
+        ((), {"PYTHON": "/no/such/python"}, 2, "again with --yes"),
     ],
 )
 def test_failed_clone_is_explained_and_removed(install, devroot, words, env, code, said):
@@ -208,9 +219,12 @@ def test_failed_clone_is_explained_and_removed(install, devroot, words, env, cod
 
     assert refused.returncode == code, refused.stdout + refused.stderr
     assert said in refused.stderr and "Traceback" not in refused.stderr
-    assert not (devroot / "engine").exists()
+    assert not (devroot / "agent-kaizen").exists()
 
 
+POWERSHELL = {path.name: path.read_text() for path in SETUP.glob("*.ps1")}
+DOOR = (SETUP / "install-agent-kaizen.cmd").read_text()
+POWERSHELL["install-agent-kaizen.cmd"] = DOOR.split("#:powershell\n")[-1]
 NO_REFS = [
     (["--ref=-q"], "--ref cannot be -q."),
     (["--ref", "-q"], "--ref cannot be -q."),
@@ -224,10 +238,10 @@ def test_invalid_ref_is_refused(install, devroot, words, said):
     refused = install(*words)
 
     assert (refused.returncode, refused.stderr) == (2, said + "\n") and not devroot.exists()
-    assert said.replace("-q", "$ref") in (SETUP / "install-kaizen.ps1").read_text()
+    assert said.replace("-q", "$ref") in POWERSHELL["install-agent-kaizen.cmd"]
 
 
-def test_refusal_of_installer_leaves_no_part(install, devroot):
+def test_refused_install_leaves_no_part_folder(install, devroot):
     refused = install("--ref", "two\twords")
 
     assert (
@@ -243,17 +257,17 @@ def test_other_repository_is_refused(install, devroot, origin, tmp_path):
     assert refused.returncode == 1 and "choose another DEVROOT" in refused.stderr
 
 
-def test_folder_in_place_of_clone_stays(install, devroot):
-    (devroot / "engine").mkdir(parents=True)
-    (devroot / "engine" / "mine").write_text("mine")
-    for door in (None, SETUP / "install-kaizen.sh"):
+def test_existing_folder_instead_of_clone_stays(install, devroot):
+    (devroot / "agent-kaizen").mkdir(parents=True)
+    (devroot / "agent-kaizen" / "mine").write_text("mine")
+    for door in (None, SETUP / "install-agent-kaizen.sh"):
         refused = install(**({"door": door} if door else {}))
         assert refused.returncode == 1 and "move it away" in refused.stderr
-    assert seen(devroot / "engine") == {"mine": (0o644, b"mine")}
+    assert read_all(devroot / "agent-kaizen") == {"mine": (0o644, b"mine")}
 
 
 def test_interrupted_installation_is_resumed(install, devroot):
-    left, at_work = devroot / "engine.part.1", devroot / "engine.part.2"
+    left, at_work = devroot / "agent-kaizen.part.1", devroot / "agent-kaizen.part.2"
     for part in (left, at_work):
         (part / "half").mkdir(parents=True)
     os.utime(left, (0, 0))
@@ -268,15 +282,15 @@ def test_second_installer_at_once_is_refused(install, devroot):
     with ThreadPoolExecutor(4) as pool:
         done = list(pool.map(lambda _: install("--ref", "v1"), range(4)))
 
-    assert 0 in [one.returncode for one in done] and version(devroot) == "one"
-    assert all("at work" in one.stderr for one in done if one.returncode)
+    assert 0 in [process.returncode for process in done] and version(devroot) == "one"
+    assert all("at work" in process.stderr for process in done if process.returncode)
     assert not [path.name for path in devroot.iterdir() if "part" in path.name]
 
 
-def test_only_a_part_folder_is_adopted(install, devroot, tmp_path):
+def test_installer_moves_only_part_folders(install, devroot, tmp_path):
     (tmp_path / "precious").mkdir()
     done = install(
-        door=SETUP / "install-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious")
+        door=SETUP / "install-agent-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious")
     )
 
     assert done.returncode == 0 and (tmp_path / "precious").exists()
@@ -284,21 +298,21 @@ def test_only_a_part_folder_is_adopted(install, devroot, tmp_path):
 
 def test_clone_keeps_its_own_environment(install, devroot, origin):
     devroot.mkdir()
-    git(devroot, "clone", "-q", str(origin), "engine")
+    git(devroot, "clone", "-q", str(origin), "agent-kaizen")
     subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(devroot / "engine" / ".venv")],
+        [sys.executable, "-m", "venv", "--without-pip", str(devroot / "agent-kaizen" / ".venv")],
         check=True,
     )
 
-    assert install().returncode == 0 and not (devroot / "engine" / ".venv").is_symlink()
+    assert install().returncode == 0 and not (devroot / "agent-kaizen" / ".venv").is_symlink()
     assert not (devroot / ".venv").exists()
 
 
-def test_piped_door_trusts_no_local_file(devroot, origin, tmp_path):
-    (tmp_path / "install_kaizen.py").write_text("raise SystemExit('somebody else')")
+def test_piped_script_ignores_local_files(devroot, origin, tmp_path):
+    (tmp_path / "install_agent_kaizen.py").write_text("raise SystemExit('somebody else')")
     env = {**os.environ, "PYTHON": sys.executable, "DEVROOT": str(devroot), "PIP_NO_INDEX": "1"}
     env.pop("KAIZEN_REPO_URL", None)
-    script = (SETUP / "install-kaizen.sh").read_bytes()
+    script = (SETUP / "install-agent-kaizen.sh").read_bytes()
     done = subprocess.run(
         ["bash", "-s", "--", "--url", str(origin), "--ref", "v1"],
         input=script,
@@ -314,22 +328,22 @@ def test_piped_door_trusts_no_local_file(devroot, origin, tmp_path):
 def test_password_in_url_is_not_shown(install, devroot):
     word = "not-a-" + "word"
     address = f"https://somebody:{word}@127.0.0.1:9/kaizen.git"
-    door = SETUP / "install-kaizen.sh"
+    door = SETUP / "install-agent-kaizen.sh"
     said = [
         install(*words, door=door, KAIZEN_REPO_URL=address)
         for words in (["--plan-only"], ["--no-network"], [])
     ]
 
-    assert [one.returncode for one in said] == [0, 1, 1]
+    assert [process.returncode for process in said] == [0, 1, 1]
     log = (devroot / "install.log").read_text()
-    assert word not in log + "".join(one.stdout + one.stderr for one in said)
+    assert word not in log + "".join(process.stdout + process.stderr for process in said)
 
 
 # The doors
 
 
 @pytest.mark.parametrize("door", sorted(SETUP.glob("*.sh")), ids=lambda door: door.name)
-def test_shellcheck_has_nothing_to_say(door):
+def test_shellcheck_reports_nothing(door):
     done = subprocess.run(
         [find_tool("shellcheck"), "-x", str(door)], cwd=ROOT, capture_output=True, text=True
     )
@@ -337,8 +351,8 @@ def test_shellcheck_has_nothing_to_say(door):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("door", sorted(SETUP.glob("*.ps1")), ids=lambda door: door.name)
-def test_powershell_parses(door):
+@pytest.mark.parametrize("door", POWERSHELL)
+def test_powershell_script_has_valid_syntax(door):
     tree_sitter = pytest.importorskip(
         "tree_sitter", reason="no PowerShell parser: install requirements-dev.txt"
     )
@@ -347,19 +361,18 @@ def test_powershell_parses(door):
     )
     parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
 
-    assert parser.parse(b"if (").root_node.has_error  # it can say no
-    assert not parser.parse(door.read_bytes()).root_node.has_error
+    assert parser.parse(b"if (").root_node.has_error  # proof that the parser can fail
+    assert not parser.parse(POWERSHELL[door].encode()).root_node.has_error
 
 
 WORKS = {
-    "install-kaizen": "install_kaizen.py",
     "setup": "bootstrap.py",
     "link-skills": "kaizen.py",
 }  # door -> its file
 
 
 @pytest.mark.parametrize("door", WORKS)
-def test_doors_pass_arguments_and_exit_code(door):
+def test_scripts_pass_arguments_and_exit_code(door):
     shell, power, cmd = ((SETUP / f"{door}.{kind}").read_text() for kind in ("sh", "ps1", "cmd"))
     runs = re.findall(r"& \S.*@args.*(?:\n.*)?", power)
 
@@ -368,103 +381,120 @@ def test_doors_pass_arguments_and_exit_code(door):
     assert cmd.endswith(f'-File "%~dp0{door}.ps1" %*\nexit /b %ERRORLEVEL%\n')
 
 
-@pytest.mark.parametrize("door", sorted(SETUP.glob("*.ps1")), ids=lambda door: door.name)
-def test_powershell_door_passes_arguments(door):
-    starts = [line for line in door.read_text().splitlines() if "& $" in line or "& py" in line]
+@pytest.mark.parametrize("door", POWERSHELL)
+def test_powershell_script_passes_arguments(door):
+    starts = [line for line in POWERSHELL[door].splitlines() if "& $" in line or "& py" in line]
 
     assert [line for line in starts if "-c $ask" not in line and "@args" not in line] == []
 
 
-# Without git or Python
+# On a bare machine
 
-RELEASES = {  # what /etc/os-release says -> how to get git there
-    "ID=debian": "apt install git python3 python3-venv",
-    "ID=ubuntu\nID_LIKE=debian": "apt install git python3 python3-venv",
-    "ID=fedora": "dnf install git python3",
-    'ID="rocky"\nID_LIKE="rhel centos fedora"': "dnf install git python3",
-    'ID="opensuse-leap"\nID_LIKE="suse opensuse"': "zypper install git python3",
-    "ID=arch": "pacman -S git python",
-    "ID=alpine": "apk add git python3",
-    "ID=plan9": "See git-scm.com and python.org.",
-    None: "See git-scm.com and python.org.",
+MANAGERS = {  # package manager -> the command that the installer shows
+    "apt-get": "apt-get update && apt-get install -y git python3 python3-venv",
+    "dnf": "dnf install -y git python3",
+    "yum": "yum install -y git python3",
+    "zypper": "zypper --non-interactive install git python3",
+    "pacman": "pacman -S --noconfirm git python",
+    "apk": "apk add git python3",
+    "brew": "brew install git python@3.13",
 }
-TOOLS = ("bash", "dirname", "sed", "tr")
+TOOLS = ("bash", "dirname", "id", "mkdir", "rm")
 
 
 @pytest.fixture
-def without_git(tmp_path):
-    """`without_git("Darwin")`: a PATH with next to nothing on it, on a system of that name."""
+def bare_machine(tmp_path, devroot, origin):
+    """`bare_machine("dnf", "--yes")`: the installer on a read-only system without git, Python or network.
 
-    def make(system):
-        folder = tmp_path / "bin"
-        folder.mkdir()
-        for name in TOOLS:
-            os.symlink(find_tool(name), folder / name)
-        (folder / "uname").write_text(f"#!{find_tool('bash')}\necho {system}\n")
-        (folder / "uname").chmod(0o755)
-        return str(folder)
+    The package manager is a script that writes down its words, and puts git and Python on the PATH.
+    """
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in TOOLS:
+        (tools / name).symlink_to(find_tool(name))
+    door = tmp_path / "downloads" / "install-agent-kaizen.sh"
+    door.parent.mkdir()
+    shutil.copy(SETUP / door.name, door)
 
-    return make
+    def run(manager, *words, installs=True, answer=None):
+        links = {"git": find_tool("git"), "python3": sys.executable} if installs else {}
+        lines = [f"#!{find_tool('bash')}", f'echo "{manager} $*" >> "{tmp_path}/called"']
+        lines += [
+            f'[ -e "{tools}/{name}" ] || {find_tool("ln")} -s "{path}" "{tools}/{name}"'
+            for name, path in links.items()
+        ]
+        if manager:
+            (tools / manager).write_text("\n".join(lines) + "\n")
+            (tools / manager).chmod(0o755)
+        env = {
+            "PATH": str(tools), "HOME": str(tmp_path / "home"), "DEVROOT": str(devroot),
+            "KAIZEN_REPO_URL": str(origin), "PIP_NO_INDEX": "1",
+        }  # fmt: skip
+        box = [find_tool("bwrap"), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        box += ["--bind", str(tmp_path), str(tmp_path), "--unshare-net", "--clearenv"]
+        box += [word for name, value in env.items() for word in ("--setenv", name, value)]
+        command = [*box, find_tool("bash"), str(door), *words]
+        if answer is None:
+            return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        typed = [find_tool("script"), "-qec", shlex.join(command), "/dev/null"]
+        return subprocess.run(typed, capture_output=True, text=True, input=answer)
+
+    return run
 
 
-@pytest.fixture
-def installer():
-    """Load install_kaizen.py as a module."""
-    spec = importlib.util.spec_from_file_location("install_kaizen", SETUP / "install_kaizen.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.mark.parametrize("manager", MANAGERS)
+def test_bare_machine_is_set_up_after_consent(bare_machine, tmp_path, devroot, manager):
+    done = bare_machine(manager, "--yes")
 
-
-@pytest.mark.parametrize("release, line", RELEASES.items())
-def test_linux_without_git_names_its_package_tool(
-    without_git, installer, monkeypatch, tmp_path, release, line
-):
-    path = tmp_path / "os-release"
-    path.write_text(f"NAME=x\n{release}\n") if release else None
-    shell = (SETUP / "install-kaizen.sh").read_text().replace("/etc/os-release", str(path))
-    shell = shell.replace('\nmain "$@"', "\nhow_to_get")
-    said = subprocess.run(
-        [find_tool("bash"), "-c", shell],
-        env={"PATH": without_git("Linux")},
-        capture_output=True,
-        text=True,
-    )
-    opened = open
-    monkeypatch.setattr(installer, "open", lambda name, **how: opened(path, **how), raising=False)
-    monkeypatch.setattr(installer.platform, "system", lambda: "Linux")
-
-    assert line in said.stdout and said.stdout.strip() == installer.get_install_line()
+    assert done.returncode == 0, done.stdout + done.stderr
+    called = (tmp_path / "called").read_text().splitlines()
+    assert MANAGERS[manager] in done.stdout and " && ".join(called) == MANAGERS[manager]
+    for path in ("agent-kaizen/kaizen.py", "SKILLS", "Python/venvs/kaizen/bin/python"):
+        assert (devroot / path).exists(), path
+    workspace = json.loads((devroot / "agent-kaizen.code-workspace").read_text())
+    assert [folder["path"] for folder in workspace["folders"]] == ["agent-kaizen", "SKILLS"]
+    launched = subprocess.run([devroot / "kaizen", "K1"], capture_output=True, text=True)
+    assert (launched.returncode, launched.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
-    "system, line", [("Darwin", "xcode-select --install"), ("Windows", "winget install Git.Git")]
+    ("answer", "code"), [("y\n", 0), ("n\n", 2), ("\n", 2)], ids=["yes", "no", "nothing"]
 )
-def test_missing_git_advice_fits_other_systems(installer, monkeypatch, capsys, system, line):
-    monkeypatch.setattr(installer.platform, "system", lambda: system)
-    monkeypatch.setattr(installer.shutil, "which", lambda name: None)
+def test_tools_are_installed_only_with_consent(bare_machine, tmp_path, devroot, answer, code):
+    done = bare_machine("apk", answer=answer)
 
-    assert installer.main(["--url", "x"]) == 2
-    said = capsys.readouterr().err
-    assert "git was not found" in said and line in said
-    door = {"Darwin": "install-kaizen.sh", "Windows": "install-kaizen.ps1"}[system]
-    assert installer.INSTALL_LINES[system] in (SETUP / door).read_text()
+    assert done.returncode == code, done.stdout
+    assert (tmp_path / "called").exists() == devroot.exists() == (code == 0)
 
 
-@pytest.mark.parametrize("system, line", [("Darwin", "xcode-select"), ("Linux", "git")])
-def test_door_without_git_makes_nothing(install, without_git, devroot, system, line):
-    refused = install(PATH=without_git(system))
+@pytest.mark.parametrize(
+    ("manager", "words", "said"),
+    [
+        ("dnf", (), "Run it, or run this again with --yes."),
+        ("", ("--yes",), "https://git-scm.com/downloads"),
+        ("brew", ("--yes",), "There is still no Python 3.11"),
+    ],
+    ids=["no terminal", "no package manager", "nothing was installed"],
+)
+def test_missing_tools_are_explained(bare_machine, devroot, manager, words, said):
+    done = bare_machine(manager, *words, installs=False)
 
-    assert (
-        refused.returncode == 2
-        and "needs git, and it was not found" in refused.stderr
-        and line in refused.stderr
-    )
-    assert not devroot.exists()
+    assert (done.returncode, said in done.stderr, devroot.exists()) == (2, True, False)
 
 
-def test_installer_uses_stdlib_in_old_syntax():
-    tree = ast.parse((SETUP / "install_kaizen.py").read_text(), feature_version=(3, 6))
+def test_setup_script_installs_below_given_folder(devroot, origin, tmp_path):
+    git(tmp_path, "clone", "-q", str(origin), "a clone")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
+    env |= {"PYTHON": sys.executable, "PIP_NO_INDEX": "1"}
+    command = [find_tool("bash"), tmp_path / "a clone" / "setup" / "setup.sh", devroot]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert version(devroot) == "two" and (devroot / "SKILLS").is_dir()
+
+
+def test_installer_needs_only_old_standard_library():
+    tree = ast.parse((SETUP / "install_agent_kaizen.py").read_text(), feature_version=(3, 6))
     found = {
         name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
     }

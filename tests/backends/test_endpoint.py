@@ -27,7 +27,7 @@ def given(monkeypatch):
     return put
 
 
-def test_nothing_configured_names_three_variables():
+def test_unconfigured_model_error_names_three_variables():
     with pytest.raises(Unavailable) as caught:
         Endpoint.from_environment("build")
 
@@ -84,8 +84,8 @@ def test_loopback_is_allowed_and_v1_is_added(url):
     "url", ["https://api.example.org/v1", "http://10.0.0.5/v1", "http://localhost.example.org", "http://0x7f000001.org",
             "http://2130706433.example.org/"],
 )  # fmt: skip
-def test_another_machine_is_refused_unless_allowed(url, given):
-    with pytest.raises(Refused, match="is not this machine"):
+def test_remote_host_is_refused_unless_allowed(url, given):
+    with pytest.raises(Refused, match="is not on this machine"):
         Endpoint(url, "m")
     given(LLM_BASE_URL=url, LLM_MODEL="m", LLM_ALLOW_REMOTE="1")
 
@@ -96,7 +96,7 @@ def test_another_machine_is_refused_unless_allowed(url, given):
     "url", ["file:///etc/passwd", "127.0.0.1:80", "http://", "http://[::1", "http://x:99999/", ""]
 )
 def test_invalid_url_is_refused(url):
-    with pytest.raises(Usage, match="not a URL"):
+    with pytest.raises(Usage, match="not a valid URL"):
         Endpoint(url, "m")
 
 
@@ -134,7 +134,7 @@ def test_model_on_this_machine_is_free(given):
     assert Endpoint.from_environment("build").cost_usd(None, None) == 0
 
 
-def test_unknown_price_or_count_is_unknown_cost(given, tmp_path):
+def test_unknown_price_or_count_makes_cost_none(given, tmp_path):
     given(LLM_BASE_URL="https://example.org/v1", LLM_MODEL="m", LLM_ALLOW_REMOTE="1")
     assert Endpoint.from_environment("build").cost_usd(1, 1) is None
 

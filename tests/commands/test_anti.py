@@ -67,7 +67,7 @@ def test_anti_patterns_are_listed_newest_first_and_filtered(kaizen):
         kaizen("Q5", title="T", symptom="s", correction="c", task_id="task_nope")
 
 
-def test_trial_anti_pattern_goes_with_k7(kaizen):
+def test_test_anti_pattern_is_purged(kaizen):
     kaizen("Q5", **WHOLE, test=True)
     assert kaizen("Q6")["records"][0]["test"] is True
     kaizen("K7")

@@ -65,7 +65,7 @@ def test_recorded_file_has_its_path_and_hash(kaizen, file):
     assert kept["log"]["content_hash"] == added["hash"] and kept["log"]["command"] == "A1"
 
 
-def test_every_way_to_write_path_is_stored_same(kaizen, file, root):
+def test_every_spelling_of_path_is_stored_same(kaizen, file, root):
     file("docs/guide.md")
     for path in (
         "docs/guide.md",
@@ -169,7 +169,7 @@ def test_missing_file_creates_no_database(cli, root, code):
 
 
 @pytest.mark.parametrize("hidden", ["a.txt", "docs", "docs/b.txt"])
-def test_what_cannot_be_read_is_unavailable(root, file, tool, hidden):
+def test_unreadable_path_is_unavailable(root, file, tool, hidden):
     file("a.txt")
     file("docs/b.txt")
     as_user = (
@@ -202,7 +202,7 @@ def test_special_files_are_refused_at_once(cli, root, path):
     assert (answer.exit_code, answer.error["code"]) == (1, "special_file")
 
 
-def test_database_is_no_artifact(kaizen):
+def test_database_is_refused_as_artifact(kaizen):
     kaizen("K1")
     for path in ("AI/db/kaizen.db", "AI/db"):
         assert failure(kaizen, "A1", path=path).code == "own_data"
@@ -223,7 +223,7 @@ def test_non_utf8_name_is_refused_except_inside_folder(cli, root):
 @pytest.mark.parametrize(
     "name", ["100% 'quoted' \"twice\"; --.txt", "new\nline", "日本語 📦.txt", "-rf", " x ", "a\\b"]
 )
-def test_strange_name_is_kept_as_it_is(cli, root, name):
+def test_strange_file_name_is_stored_unchanged(cli, root, name):
     (root / name).write_text("x")
     added = cli("A1", f"--path={name}", "--json").json
 
@@ -238,7 +238,7 @@ def test_invalid_path_is_a_usage_error(kaizen, path):
     assert failure(kaizen, "A1", path=path).exit_code == 2
 
 
-def test_impossible_path_is_refused_in_plain_words(kaizen):
+def test_impossible_path_is_refused_with_explanation(kaizen):
     assert failure(kaizen, "A1", path="x" * 4000).exit_code == 5
     assert failure(kaizen, "A1", path="\ud800").code == "path_not_utf8"
 
@@ -337,7 +337,7 @@ def test_files_can_be_recorded_in_batch(kaizen, file, root):
 # A3 and A4
 
 
-def test_artifact_shows_proofs_it_is_the_output_of(kaizen, file):
+def test_artifact_shows_proofs_with_it_as_output(kaizen, file):
     file("out.txt")
     file("err.txt")
     out, err = (kaizen("A1", path=name)["id"] for name in ("out.txt", "err.txt"))
@@ -356,7 +356,7 @@ def test_artifact_shows_proofs_it_is_the_output_of(kaizen, file):
         ]
 
 
-def test_path_history_has_its_other_hashes(kaizen, file):
+def test_inspect_shows_other_hashes_of_path(kaizen, file):
     hashes = []
     for text in ("one", "two", "three"):
         hashes.append(file("a.txt", text))
@@ -396,7 +396,7 @@ def test_list_filters_by_columns_and_ranks_by_words(kaizen, file, root, outside)
     assert rows(kaizen, limit=2) == [external, folder] and kaizen("A4", limit=2)["more"] is True
 
 
-def test_list_shortens_hashes_only_in_tables(cli, file):
+def test_list_shortens_hashes_only_for_people(cli, file):
     sha256 = file()
     cli("A1", "--path", "a.txt")
 
@@ -448,7 +448,7 @@ def test_mismatch_names_newer_record_of_path(kaizen, file):
 
 
 @pytest.mark.parametrize("now", ["a folder", "a link out", "a fifo"])
-def test_what_became_something_else_is_mismatch(kaizen, file, root, outside, now):
+def test_file_replaced_by_another_type_is_mismatch(kaizen, file, root, outside, now):
     file("a.txt", "weights")
     id = kaizen("A1", path="a.txt")["id"]
     path = root / "a.txt"
@@ -464,7 +464,7 @@ def test_what_became_something_else_is_mismatch(kaizen, file, root, outside, now
     assert failure(kaizen, "A5", all=True).code == "artifacts_differ"
 
 
-def test_folder_is_verified_as_tree(kaizen, file, root):
+def test_folder_is_verified_by_its_tree_hash(kaizen, file, root):
     file("docs/a.md")
     id = kaizen("A1", path="docs")["id"]
     assert kaizen("A5", id=id)["state"] == "ok"
@@ -528,7 +528,7 @@ def test_verify_all_continues_after_a_mismatch(kaizen, file, root, outside):
     assert error.findings[0]["expected"] != error.findings[0]["found"]
 
 
-def test_test_record_does_not_replace_a_real_one(kaizen, file):
+def test_test_artifact_does_not_replace_a_real_one(kaizen, file):
     file()
     real = kaizen("A1", path="a.txt")["id"]
     file("a.txt", "tried")
@@ -537,7 +537,7 @@ def test_test_record_does_not_replace_a_real_one(kaizen, file):
     assert [one["id"] for one in failure(kaizen, "A5", all=True).findings] == [real]
 
 
-def test_all_of_nothing_is_fine(kaizen):
+def test_verify_all_without_artifacts_succeeds(kaizen):
     kaizen("K1")
 
     assert kaizen("A5", all=True)["checked"] == 0
@@ -641,7 +641,7 @@ def test_progress_bar_appears_only_on_a_terminal(cli, root, file):
     assert piped.err == ""
 
 
-def test_ctrl_c_in_middle_is_quiet(cli, root, file):
+def test_ctrl_c_during_verify_exits_quietly(cli, root, file):
     file("large", "")
     cli("A1", "--path", "large")
     with open(root / "large", "wb") as large:

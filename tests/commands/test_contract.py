@@ -86,7 +86,7 @@ def test_good_specs_pass(lint):
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
-def test_each_fault_is_found_on_its_line(lint, ends):
+def test_each_fault_is_reported_with_its_line(lint, ends):
     assert lint(BAD.replace("\n", ends)) == [
         (3, "warning", "vague", "fast"),
         (3, "warning", "vague", "etc"),
@@ -181,7 +181,7 @@ def test_empty_section_of_criteria_fails(lint, text):
         "Acceptance criteria:\n- exits 0\n\nNotes:\n- lovely talk\n",
     ],
 )
-def test_only_section_is_judged(lint, text):
+def test_document_with_only_criteria_passes(lint, text):
     assert lint(text) == []
 
 
@@ -239,7 +239,7 @@ def test_criterion_with_nothing_to_observe_fails(lint, text):
     assert [row[2] for row in lint(criteria(text))] == ["untestable"]
 
 
-def test_details_of_criterion_are_judged_with_it(lint):
+def test_nested_details_count_for_their_criterion(lint):
     assert lint("## Done when\n- It exits 3 for:\n  - blank ids\n  - lovely ids\n") == []
     assert lint("## Done when\n- The command line:\n  - exits 0\n    - lovely\n") == []
 
@@ -270,7 +270,7 @@ def test_vague_word_is_an_error_only_in_criteria(lint, word):
         "It prints https://example.org/fast/some.",
     ],
 )
-def test_number_cures_and_code_and_quotes_are_not_read(lint, text):
+def test_number_code_or_quotes_excuse_vague_word(lint, text):
     assert lint(criteria(text)) == []
 
 
@@ -278,19 +278,19 @@ def test_number_cures_and_code_and_quotes_are_not_read(lint, text):
     "text, word",
     [("It is fast. It prints 3 rows.", "fast"), ("It prints 3 rows if possible", "if possible")],
 )
-def test_number_elsewhere_cures_nothing(lint, text, word):
+def test_number_elsewhere_does_not_excuse_vague_word(lint, text, word):
     assert [row[2:] for row in lint(criteria(text))] == [("vague", word)]
 
 
 @pytest.mark.parametrize("word", ["TBD", "tbd", "TODO", "to be decided"])
 @pytest.mark.parametrize("text", ["Format: {}\n\n", "## {}\n\n"])
-def test_placeholder_is_error_everywhere(lint, word, text):
+def test_placeholder_is_an_error_anywhere(lint, word, text):
     found = lint("The todo list is long.\n\n" + text.format(word) + criteria("exits 0"))
 
     assert found == [(3, "error", "placeholder", word)]
 
 
-def test_warnings_alone_pass(kaizen):
+def test_contract_with_only_warnings_passes(kaizen):
     warned = kaizen("Q10", body="It is fast.\n\n" + criteria("exits 0"))
 
     assert (warned["passed"], warned["exit_code"], warned["warnings"]) == (True, 0, 1)
@@ -335,7 +335,7 @@ def test_short_sentences_code_and_headings_may_repeat(lint, text):
         "\ufeff## Done when\n- exits 0\n", "## Done when\n- خروج 0\n", "a\n-\n=\n---",
     ],
 )  # fmt: skip
-def test_scraps_of_markup_are_answered(kaizen, text):
+def test_broken_markup_is_checked_without_a_crash(kaizen, text):
     assert kaizen("Q10", body=text)["exit_code"] in (0, 1)
 
 

@@ -137,7 +137,7 @@ def test_plain_words_find_the_command_in_top_three(kaizen, intent, code):
 
 
 @pytest.mark.parametrize("word", ["w13", "task-claim"])
-def test_code_or_name_finds_itself(kaizen, word):
+def test_code_or_name_finds_its_command_first(kaizen, word):
     assert kaizen("K0", intent=word)["records"][0]["code"] == "W13"
 
 
@@ -154,7 +154,7 @@ def test_intent_may_be_given_without_quotes(cli):
 # K1, K2, K6
 
 
-def test_checking_creates_once_and_then_only_checks(kaizen):
+def test_check_creates_the_database_only_once(kaizen):
     assert kaizen("K1")["created"] is True
     again = kaizen("K1", integrity=True)
 
@@ -282,7 +282,7 @@ def test_manifest_prints_but_backup_needs_a_file(cli, root):
     assert os.listdir(root) == ["AI"]
 
 
-def test_copy_elsewhere_is_answered_with_its_path(cli, tmp_path):
+def test_backup_elsewhere_returns_its_path(cli, tmp_path):
     cli("K1")
     out = str(tmp_path / "else where" / "copy.db")
     answer = cli("K3", "--out", out, "--json").json
@@ -303,7 +303,7 @@ def test_refused_backup_removes_folders_it_created(kaizen, root, tmp_path):
     assert os.listdir(tmp_path / "there") == []
 
 
-def test_foreign_file_is_no_verdict_on_our_database(cli, root):
+def test_foreign_file_is_refused_without_integrity_error(cli, root):
     cli("K1")
     (root / "notes.txt").write_text("no database\n" * 100)
     answer = cli("K8", "--file", str(root / "notes.txt"))
@@ -312,7 +312,7 @@ def test_foreign_file_is_no_verdict_on_our_database(cli, root):
     assert "move" not in answer.err.lower()
 
 
-def test_bad_copy_fails_its_verification(kaizen, root):
+def test_damaged_copy_fails_verification(kaizen, root):
     start(kaizen)
     path = root / kaizen("K3")["backup"]
     plain = sqlite3.connect(path)
@@ -330,7 +330,7 @@ def test_bad_copy_fails_its_verification(kaizen, root):
 # K5
 
 
-def test_batch_is_one_transaction_with_references(kaizen, batch):
+def test_batch_records_linked_lines_in_one_transaction(kaizen, batch):
     answer = batch(
         line("W1", title="First", summary="s"),
         "",
@@ -392,7 +392,7 @@ def test_batch_reads_stdin_and_refuses_empty_input(cli):
     assert cli("K5", "--json", stdin=b"").error["code"] == "empty_stdin"
 
 
-def test_batch_of_reads_makes_no_database(cli, root):
+def test_batch_of_reads_creates_no_database(cli, root):
     answer = cli("K5", "--json", stdin=line("W9").encode())
     assert "does not exist" in answer.error["why"]
 
@@ -401,13 +401,13 @@ def test_batch_of_reads_makes_no_database(cli, root):
 
 
 @pytest.mark.parametrize("value", ["$" + "9" * 5_000 + ".id", [[[["$1.id"]]]]])
-def test_invalid_reference_is_an_error_of_its_line(batch, value):
+def test_invalid_reference_is_refused_in_its_line(batch, value):
     with pytest.raises(Usage) as refused:
         batch(line("W2", id=value, note="n"))
     assert refused.value.what.startswith("Line 1: ")
 
 
-def test_deep_list_is_error_of_its_line(batch):
+def test_deeply_nested_list_is_refused_in_its_line(batch):
     with pytest.raises(Usage) as refused:
         batch('{"command": "W2", "args": {"note": "n", "id": ' + "[" * 900 + "]" * 900 + "}}")
     assert refused.value.what.startswith("Line 1: ")
@@ -428,7 +428,7 @@ def test_option_in_two_spellings_is_refused(kaizen, batch):
         )
 
 
-def test_purge_forgets_batch_of_test_records(kaizen, batch):
+def test_purge_removes_op_id_of_test_batch(kaizen, batch):
     trial = start(kaizen, test=True)["id"]
     batch(line("W2", id=trial, note="a note"), op_id="trial")
     kaizen("K7")
@@ -437,7 +437,7 @@ def test_purge_forgets_batch_of_test_records(kaizen, batch):
         batch(line("W2", id=trial, note="a note"), op_id="trial")
 
 
-def test_purge_remembers_batch_with_a_real_record(kaizen, batch):
+def test_purge_keeps_op_id_of_mixed_batch(kaizen, batch):
     trial, real = start(kaizen, test=True)["id"], start(kaizen)["id"]
     lines = [line("W2", id=trial, note="a note"), line("W2", id=real, note="a note")]
     batch(*lines, op_id="both")
@@ -463,13 +463,13 @@ def test_unknown_reference_lists_what_the_line_has(batch):
     )
 
 
-def test_line_separator_in_text_ends_no_line(kaizen, batch):
+def test_line_separator_in_text_does_not_split_line(kaizen, batch):
     batch('{"command": "W1", "args": {"title": "t", "summary": "a\u2028b\u0085c"}}')
 
     assert kaizen("W10", id="@last")["record"]["summary"] == "a\u2028b\u0085c"
 
 
-def test_batch_takes_dash_and_actor_literally(kaizen, batch):
+def test_dash_in_a_batch_value_is_text(kaizen, batch):
     answer = batch(line("W1", title="-", summary="-"), line("W9", actor="somebody"))
 
     assert kaizen("W10", id="@last")["record"]["summary"] == "-"
@@ -490,7 +490,7 @@ def test_batch_with_op_id_is_replayed_whole(kaizen, batch):
     assert kaizen("W9")["count"] == 1
 
 
-def test_batch_shows_reads_like_the_command_itself(cli):
+def test_batch_prints_reads_like_the_single_command(cli):
     lines = "\n".join(
         [line("W1", title="First", summary="s"), line("W9"), line("W9", status="done")]
     )
@@ -585,7 +585,7 @@ def test_spelled_out_default_is_the_same_call(kaizen):
     assert start(kaizen, op_id="abc", scope="project", priority="normal")["replayed"]
 
 
-def test_op_id_of_failed_call_is_free(kaizen):
+def test_op_id_of_failed_call_can_be_reused(kaizen):
     start(kaizen)
     with pytest.raises(NotFound):
         kaizen("W2", id="task_none", status="done", op_id="abc")

@@ -26,7 +26,7 @@ def record(kaizen, id="@last"):
 
 
 @pytest.mark.parametrize("category", EVAL_CATEGORY)
-def test_case_has_one_of_categories(kaizen, case, category):
+def test_case_accepts_every_category(kaizen, case, category):
     case(category=category.upper())
 
     assert record(kaizen)["category"] == category

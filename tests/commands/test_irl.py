@@ -88,7 +88,7 @@ def test_review_is_logged_and_may_belong_to_task(kaizen):
         {"body": "x" * 1_000_001},
     ],
 )
-def test_review_that_is_none_is_refused(kaizen, given):
+def test_invalid_review_is_refused(kaizen, given):
     with pytest.raises(Usage):
         kaizen("I1", **{"title": "T", "summary": "S", **given})
 
@@ -96,7 +96,7 @@ def test_review_that_is_none_is_refused(kaizen, given):
 # I2
 
 
-def test_prediction_keeps_its_probability_and_its_deadline(kaizen, review):
+def test_prediction_stores_probability_and_deadline(kaizen, review):
     id = review()
     made = kaizen(
         "I2",
@@ -134,7 +134,7 @@ def test_probability_lies_between_0_and_1(kaizen, prediction, probability):
 @pytest.mark.parametrize(
     "probability", ["nan", "inf", "-inf", -0.01, 1.01, "", "half", "80%", True, None, [0.5, 0.6]]
 )
-def test_another_probability_is_refused(kaizen, prediction, probability):
+def test_invalid_probability_is_refused(kaizen, prediction, probability):
     with pytest.raises(Usage):
         prediction(probability)
 
@@ -194,14 +194,14 @@ def test_op_id_matches_every_spelling_of_a_deadline(kaizen, review):
     assert kaizen("I2", **call, deadline="2999-01-01T11:00+01:00")["id"] == first["id"]
 
 
-def test_prediction_needs_review(kaizen, review):
+def test_prediction_without_review_is_refused(kaizen, review):
     review()
     for ref in ("irl_1999", "%", "pred_1"):
         with pytest.raises(NotFound):
             kaizen("I2", irl_id=ref, summary="S", probability=0.5, deadline="+7d")
 
 
-def test_without_database_nothing_is_found(cli):
+def test_review_without_database_is_not_found(cli):
     prediction = ("--summary", "S", "--probability", "0.5", "--deadline", "+7d")
     assert cli("I2", "--irl-id", "@last", *prediction).exit_code == 3
     assert (
@@ -294,7 +294,7 @@ def test_one_of_two_concurrent_outcomes_wins(prediction, root):
 
 
 @pytest.mark.parametrize("outcome", ["maybe", "", "true", None])
-def test_another_outcome_is_refused(kaizen, prediction, outcome):
+def test_unknown_outcome_is_refused(kaizen, prediction, outcome):
     with pytest.raises(Usage):
         kaizen("I4", prediction_id=prediction(), outcome=outcome, summary="S")
 
@@ -320,7 +320,7 @@ def test_records_of_a_test_review_are_purged_too(kaizen, prediction, review):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_trial_outcome_ends_with_purge(kaizen, prediction):
+def test_test_outcome_is_purged(kaizen, prediction):
     id = prediction()
     kaizen("I4", prediction_id=id, outcome="void", summary="S", test=True)
     kaizen("K7")
@@ -328,7 +328,7 @@ def test_trial_outcome_ends_with_purge(kaizen, prediction):
     assert kaizen("I4", prediction_id=id, outcome="happened", summary="S")["outcome"] == "happened"
 
 
-def test_whole_review_fits_one_batch(kaizen, root):
+def test_review_can_be_recorded_in_one_batch(kaizen, root):
     (root / "batch.jsonl").write_text(
         '{"command": "I1", "args": {"title": "T", "summary": "S"}}\n'
         '{"command": "I2", "args": {"irl_id": "$1.id", "summary": "S", "probability": 0.25, "deadline": "+7d"}}\n'
@@ -341,7 +341,7 @@ def test_whole_review_fits_one_batch(kaizen, root):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_review_is_verified_and_overdue_later(kaizen, prediction, later):
+def test_prediction_past_its_deadline_is_overdue(kaizen, prediction, later):
     due, not_due = prediction(deadline="+1d"), prediction(deadline="+30d")
     later(2)
     report = kaizen("I5")

@@ -137,7 +137,7 @@ def test_revised_gotcha_makes_another_manifest(kaizen, gotcha, put):
     assert kaizen("O1", contract="c")["manifest_hash"] != first
 
 
-def test_what_is_settled_is_no_case(kaizen, case, verdict, gotcha, put):
+def test_settled_records_are_not_collected(kaizen, case, verdict, gotcha, put):
     kept = case()
     task = kaizen("W1", title="T", summary="S")["id"]
     verdict(task_id=task)
@@ -185,7 +185,7 @@ def test_scope_task_and_age_filter_every_kind(kaizen, case, verdict, gotcha, cor
         kaizen("O1", contract="c", task_id="task_2020")
 
 
-def test_category_leaves_other_kinds_out(kaizen, case, gotcha, verdict):
+def test_category_filter_excludes_other_kinds(kaizen, case, gotcha, verdict):
     security, routing = case(), case("Other", category="routing")
     gotcha()
     verdict()
@@ -293,7 +293,7 @@ def test_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
     }
 
 
-def test_change_is_given_exactly_once(kaizen, lab, root):
+def test_proposal_needs_either_patch_or_body(kaizen, lab, root):
     (root / "one.patch").write_text("x")
     for given in ({}, {"patch": "one.patch", "body": "x"}):
         with pytest.raises(Usage, match="--patch or as --body"):
@@ -524,7 +524,7 @@ def test_gain_follows_the_better_direction(
     assert (row["gain"], row["relative_gain"]) == (gain, relative)
 
 
-def test_report_covers_a_lab_or_contract_with_rivals(kaizen, lab, propose):
+def test_report_filters_by_lab_and_contract(kaizen, lab, propose):
     other = kaizen("O1", contract="plan-prompt")["id"]
     propose(title="a")
     propose(title="b")
@@ -555,7 +555,7 @@ def test_limit_cuts_the_ranking_after_sorting(kaizen, propose):
     assert (answer["count"], answer["more"], answer["tiers"]["claimed"]) == (2, True, 3)
 
 
-def test_people_never_read_gain_for_claim(cli, kaizen, propose):
+def test_text_report_hides_gain_of_claims(cli, kaizen, propose):
     propose(candidate=0.9)
     shown = cli("O3").out
 

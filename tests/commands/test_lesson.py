@@ -152,7 +152,7 @@ def test_bad_values_are_usage_errors_and_write_nothing(kaizen, bad):
     assert kaizen("K8")["entries"] == 0
 
 
-def test_odd_text_is_kept_as_it_is(kaizen):
+def test_odd_text_is_stored_unchanged(kaizen):
     odd = {
         "title": "'; DROP TABLE gotcha; -- %_\"",
         "summary": "a\nb\té\U0001f600",
@@ -382,7 +382,7 @@ ALLOWED_MOVES = {
 
 @pytest.mark.parametrize("after", limits.GOTCHA_STATUS)
 @pytest.mark.parametrize("before", limits.GOTCHA_STATUS)
-def test_gotcha_status_follows_allowed_moves(kaizen, gotcha, before, after):
+def test_gotcha_status_changes_only_as_allowed(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     if (before, after) in ALLOWED_MOVES:
         assert kaizen("G5", id=id, status=after, note="n")["gotcha_status"] == after
@@ -406,7 +406,7 @@ def test_status_of_another_command_names_that_command(kaizen, gotcha, status, co
 @pytest.mark.parametrize(
     "before, after", [("active", "retired"), ("retired", "active"), ("superseded", "active")]
 )
-def test_retiring_and_taking_back_need_reason(kaizen, gotcha, before, after):
+def test_retiring_and_reactivating_need_a_reason(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     with pytest.raises(Refused, match="reason") as refused:
         kaizen("G5", id=id, status=after)
@@ -488,7 +488,7 @@ def test_lesson_is_stale_while_its_files_differ(kaizen, gotcha, src):
     assert record(kaizen, "G4", id)["stale"] is False
 
 
-def test_recording_makes_no_lesson_stale(kaizen, gotcha, src):
+def test_recording_does_not_make_lessons_stale(kaizen, gotcha, src):
     id = gotcha(paths=["**"])
     gotcha()
 
@@ -532,7 +532,7 @@ def test_superseded_lesson_and_successor_are_linked(kaizen, request, kind, inspe
         kaizen("L11", id=new, reason="A circle.", superseded_by=old)
 
 
-def test_successor_must_be_active_and_same_kind(kaizen, gotcha, learning):
+def test_inactive_or_different_successor_is_refused(kaizen, gotcha, learning):
     id, retired = gotcha(), gotcha()
     kaizen("L11", id=retired, reason="r")
     for successor, says in (
@@ -688,7 +688,7 @@ def test_context_omits_closed_lessons_and_ends_with_resolved(kaizen, gotcha, lea
     )
 
 
-def test_context_follows_paths_of_revision(kaizen, gotcha):
+def test_context_uses_the_paths_of_the_revision(kaizen, gotcha):
     id = gotcha(paths=["old/*.py"])
     kaizen("G5", id=id, paths=["new/*.py"])
 
@@ -697,7 +697,7 @@ def test_context_follows_paths_of_revision(kaizen, gotcha):
     ) == [id]
 
 
-def test_outside_path_and_wordless_query_are_handled(kaizen, gotcha):
+def test_outside_path_is_refused_and_wordless_query_empty(kaizen, gotcha):
     gotcha()
     with pytest.raises(Refused):
         kaizen("L10", path=["/etc/passwd"])
@@ -705,7 +705,7 @@ def test_outside_path_and_wordless_query_are_handled(kaizen, gotcha):
     assert ids(kaizen("L10", query='"* % ( -')) == []
 
 
-def test_person_sees_lineage_evidence_and_staleness(cli, root):
+def test_text_answer_shows_lineage_evidence_and_staleness(cli, root):
     (root / "x.py").write_text("1")
     text = (
         "--title",

@@ -202,7 +202,7 @@ def test_scan_names_front_matter_and_headings_without_text(kaizen, root):
 # M2
 
 
-def test_preview_is_what_then_happens(kaizen, root, lessons):
+def test_preview_equals_the_later_migration(kaizen, root, lessons):
     (root / "GOTCHA.md").write_text("- One writer only\n")
     kaizen("M3")
     (root / "GOTCHA.md").write_text(GOTCHAS)
@@ -226,7 +226,7 @@ def test_preview_is_what_then_happens(kaizen, root, lessons):
     assert all((root / row["backup"]).exists() for row in done["files"])
 
 
-def test_preview_needs_no_database_and_makes_none(kaizen, root, lessons):
+def test_preview_neither_needs_nor_creates_a_database(kaizen, root, lessons):
     assert {row["state"] for row in kaizen("M2")["records"]} == {"new"}
     assert not (root / "AI").exists()
 
@@ -280,7 +280,7 @@ def test_files_become_stubs_that_name_the_records(kaizen, root, lessons):
     assert len(stub.splitlines()) <= 8 and leftovers(root) == []
 
 
-def test_backup_is_file_byte_for_byte(kaizen, root, lessons):
+def test_backup_has_the_bytes_of_its_file(kaizen, root, lessons):
     data = b"\xef\xbb\xbf" + b"- One\r\n\t- two  \r\n\r\n<!-- hidden -->"
     (root / "GOTCHA.md").write_bytes(data)
     backup = kaizen("M3")["files"][0]["backup"]
@@ -289,7 +289,7 @@ def test_backup_is_file_byte_for_byte(kaizen, root, lessons):
     assert (root / backup).read_bytes() == data
 
 
-def test_again_it_adds_nothing_and_touches_nothing(kaizen, root, lessons):
+def test_second_migration_changes_nothing(kaizen, root, lessons):
     kaizen("M3")
     before = everything(root)
     answer = kaizen("M3")
@@ -343,7 +343,7 @@ def test_file_changed_meanwhile_is_migrated_next_time(kaizen, root, lessons, mon
     assert "kaizen:stub" in (root / "GOTCHA.md").read_text()
 
 
-def test_file_that_disappears_meanwhile_is_no_failure(kaizen, root, lessons, monkeypatch):
+def test_file_that_disappears_meanwhile_is_reported_gone(kaizen, root, lessons, monkeypatch):
     look = kaizen.store.look
 
     def remove_first(*args, **more):
@@ -434,7 +434,7 @@ def test_path_that_is_not_utf8_is_named_and_refused(kaizen, root):
         kaizen("M3")
 
 
-def test_odd_names_of_folders_are_kept(kaizen, root):
+def test_odd_folder_names_are_recorded_unchanged(kaizen, root):
     for name in ("100% 'odd' \"name\"", "日本", "a --> b", "x" * 200, "x" * 200 + "/" + "y" * 200):
         (root / name).mkdir(parents=True, exist_ok=True)
         (root / name / "GOTCHA.md").write_text(f"- In {len(name)}\n")
@@ -449,7 +449,7 @@ def test_odd_names_of_folders_are_kept(kaizen, root):
     }
 
 
-def test_it_is_not_tried_with_test_records(kaizen, root, lessons):
+def test_migration_with_test_option_is_refused(kaizen, root, lessons):
     with pytest.raises(Refused, match="--test"):
         kaizen("M3", test=True)
 
@@ -458,7 +458,7 @@ def test_it_is_not_tried_with_test_records(kaizen, root, lessons):
     ).exists()
 
 
-def test_same_op_id_again_gives_first_answer(kaizen, root, lessons):
+def test_migration_with_same_op_id_returns_first_answer(kaizen, root, lessons):
     first = kaizen("M3", op_id="lessons")
     (root / "GOTCHA.md").write_text("- Later\n")
     again = kaizen("M3", op_id="lessons")
@@ -627,7 +627,7 @@ def require_nothing_lost(root, lessons):
 
 
 @pytest.mark.parametrize("first", range(4))
-def test_kill_at_any_step_loses_and_doubles_nothing(root, lessons, first):
+def test_kill_at_any_step_loses_and_duplicates_nothing(root, lessons, first):
     """One process for each step of M3, which is killed there; four tests share the steps."""
     step, ended = 1 + first, 0
     while ended != 1:
@@ -645,7 +645,7 @@ def test_kill_at_any_step_loses_and_doubles_nothing(root, lessons, first):
     assert step > 60, "there were steps to be killed at"
 
 
-def test_random_kills_lose_and_double_nothing(root, lessons):
+def test_random_kills_lose_and_duplicate_nothing(root, lessons):
     rng = random.Random(11)
     Door(str(root))("K1")
     for _ in range(15):
@@ -663,7 +663,7 @@ def test_random_kills_lose_and_double_nothing(root, lessons):
     require_complete(root)
 
 
-def test_many_at_once_record_every_entry_once(root, lessons):
+def test_concurrent_migrations_record_every_entry_once(root, lessons):
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
     racers = [
         subprocess.Popen(
@@ -680,7 +680,7 @@ def test_many_at_once_record_every_entry_once(root, lessons):
 # M4
 
 
-def test_verify_counts_what_it_proved(kaizen, lessons):
+def test_verify_counts_the_entries_it_found(kaizen, lessons):
     kaizen("M3")
     answer = kaizen("M4")
 
@@ -703,7 +703,7 @@ def test_revised_or_retired_lesson_is_not_lost(kaizen, lessons):
     assert kaizen("M4")["verified"]
 
 
-def test_files_still_to_be_migrated_are_pending(kaizen, root, lessons):
+def test_files_not_yet_migrated_are_pending(kaizen, root, lessons):
     kaizen("M3")
     (root / "LEARNING.MD").write_text("- Not yet\n- Nor this\n")
     with pytest.raises(Refused, match=r"LEARNING\.MD has 2 entries not recorded yet") as caught:
@@ -790,7 +790,7 @@ def test_verify_without_a_database_is_not_found(kaizen, lessons, code):
         kaizen(code)
 
 
-def test_project_without_lessons_is_no_error(cli):
+def test_project_without_lessons_migrates_nothing(cli):
     for code in ("M1", "M2", "M3", "M4", "M5"):
         answer = cli(code)
         assert answer.exit_code == 0 and answer.out.strip(), answer.err
@@ -812,7 +812,7 @@ def test_lost_entry_exits_7_and_pending_one_1(cli, root, lessons):
     assert cli("M4", "--json").exit_code == 7
 
 
-def test_no_error_is_bug(kaizen, root):
+def test_malformed_file_never_raises_a_bug(kaizen, root):
     """Names and contents that nobody would write on purpose."""
     for number, data in enumerate(
         [b"\xff\xfe", b"---", b"<!--", b"```", b"- ", b"#", b">" * 5_000, b"- " * 5_000, b"\r"]

@@ -66,7 +66,7 @@ def test_rule_defaults_to_normal_and_project_scope(kaizen, rule):
         {"scope": " "},
     ],
 )
-def test_rule_that_is_none_is_refused(kaizen, rule, given):
+def test_invalid_rule_is_refused(kaizen, rule, given):
     with pytest.raises(Usage):
         rule(**given)
     kaizen("K1")
@@ -144,7 +144,7 @@ def test_query_includes_retired_rules_and_filters_scope(kaizen, rule):
 @pytest.mark.parametrize(
     "query", ["%", '"', "nothing-like-it", "' OR 1=1 --", "+", "*", "NEAR(", "a:b"]
 )
-def test_query_is_words_and_never_syntax(kaizen, rule, query):
+def test_query_with_search_syntax_is_plain_words(kaizen, rule, query):
     rule("Checkpoint")
 
     assert kaizen("X3", query=query)["records"] == []
@@ -175,14 +175,14 @@ def test_rule_is_retired_once(kaizen, rule):
     assert len(kaizen("X4", id=id)["revisions"]) == 1
 
 
-def test_retiring_what_is_not_there_is_refused(kaizen, rule):
+def test_retiring_an_unknown_rule_is_refused(kaizen, rule):
     rule()
     for ref in ("policy_1999", "task_1", "%", "@last"):
         with pytest.raises(NotFound):
             kaizen("X6", id=ref, reason="Why not.", actor="somebody else")
 
 
-def test_trial_retirement_ends_with_purge(kaizen, rule):
+def test_test_retirement_is_undone_by_purge(kaizen, rule):
     id = rule()
     kaizen("X6", id=id, reason="To see what happens.", test=True)
     assert ids(kaizen("X5"), "rules") == []
@@ -224,7 +224,7 @@ def test_context_shows_rule_trigger_and_id(kaizen, rule):
     ]  # fmt: skip
 
 
-def test_token_is_four_printed_characters(kaizen, rule, cli):
+def test_budget_counts_four_characters_per_token(kaizen, rule, cli):
     rule("Ask first", "One line.\nAnother — longer — line.", trigger="Before a release")
     rule("No trigger", "Ünïcode: 漢字.", priority="critical")
     context = kaizen("X5")
@@ -280,7 +280,7 @@ def test_omitted_critical_rule_is_named_first(kaizen, rule, cli):
 
 
 @pytest.mark.parametrize("budget", [0, 49, -1, 1_000_001, "many", 99.5])
-def test_budget_that_is_none_is_refused(kaizen, rule, budget):
+def test_invalid_budget_is_refused(kaizen, rule, budget):
     rule()
     with pytest.raises(Usage):
         kaizen("X5", budget=budget)
@@ -305,14 +305,14 @@ def test_query_ranks_within_priority_by_trigger(kaizen, rule):
     assert ids(kaizen("X5", query='% "'), "rules") == [critical, plain, by_title, by_trigger]
 
 
-def test_words_decide_what_tight_budget_holds(kaizen, rule):
+def test_tight_budget_prefers_rules_that_match_query(kaizen, rule):
     rule("Older")
     wanted = rule("Newer", trigger="When a database is migrated")
 
     assert ids(kaizen("X5", query="migrating the database", budget=60), "rules") == [wanted]
 
 
-def test_retired_rules_and_trial_rules_bind_nobody(kaizen, rule):
+def test_context_omits_retired_and_test_rules(kaizen, rule):
     gone = rule()
     kaizen("X6", id=gone, reason="Outdated.")
     rule(test=True)
@@ -329,7 +329,7 @@ def test_context_without_rules_explains_adding_one(kaizen, cli):
     assert "No rule is active." in cli("X5").out
 
 
-def test_without_database_read_says_so(cli):
+def test_context_without_database_is_not_found(cli):
     for code, *more in (["X2"], ["X3", "--query", "x"], ["X4", "--id", "@last"], ["X5"]):
         assert cli(code, *more).exit_code == 3
 
@@ -353,7 +353,7 @@ def test_context_reads_well_in_narrow_terminal(rule, cli):
         assert part in out
 
 
-def test_rules_are_stacked_in_a_wide_terminal(rule, cli):
+def test_rules_are_never_printed_in_columns(rule, cli):
     rule("One")
     rule("Two")
     lines = cli("X5", env={"COLUMNS": "300"}).out.splitlines()
@@ -376,7 +376,7 @@ def test_rules_are_added_found_and_retired_in_one_batch(kaizen, root):
 
 
 @pytest.mark.parametrize("priority", limits.PRIORITY)
-def test_every_priority_has_its_place(kaizen, rule, priority):
+def test_context_shows_rules_of_every_priority(kaizen, rule, priority):
     rule(priority=priority)
 
     assert (

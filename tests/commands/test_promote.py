@@ -123,7 +123,7 @@ def test_learning_without_evidence_is_unproven_everywhere(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("status", ["resolved", "retired"])
-def test_inactive_gotcha_is_not_promoted(kaizen, gotcha, status):
+def test_promoting_an_inactive_gotcha_is_refused(kaizen, gotcha, status):
     id = gotcha()
     kaizen("G5", id=id, status=status, note="n")
     with pytest.raises(Refused, match=f"is {status}") as refused:
@@ -154,7 +154,7 @@ def test_schema_refuses_second_learning_of_a_gotcha(kaizen, learning, recorded):
         recorded("learning", title="t", summary="s", scope="project", gotcha_id=first)
 
 
-def test_promotion_retry_with_op_id_is_harmless(kaizen, gotcha):
+def test_promotion_retry_with_op_id_adds_nothing(kaizen, gotcha):
     id = gotcha()
     first, again = (kaizen("L2", id=id, op_id="once") for _ in range(2))
 
@@ -177,7 +177,7 @@ def test_own_reader_does_not_block_promotion(kaizen, gotcha, monkeypatch):
     assert kaizen("L2", id=id)["gotcha_id"] == id
 
 
-def test_new_evidence_that_looks_like_id_must_be_one(kaizen, gotcha):
+def test_evidence_like_an_unknown_id_is_refused(kaizen, gotcha):
     id = gotcha()
     with pytest.raises(NotFound):
         kaizen("L2", id=id, evidence=["proof_20261116T031555123Z_0f1e2d3c4b"])
@@ -229,7 +229,7 @@ def test_learned_lesson_copies_texts_and_rehashes_files(kaizen, learning, root):
 
 
 @pytest.mark.parametrize("superseded", [True, False])
-def test_closed_learning_is_not_promoted(kaizen, learning, superseded):
+def test_promoting_a_closed_learning_is_refused(kaizen, learning, superseded):
     id, _ = learning()
     kaizen("L11", id=id, reason="r", **({"superseded_by": learning()[0]} if superseded else {}))
     with pytest.raises(Refused, match="is superseded" if superseded else "is retired"):
@@ -243,7 +243,9 @@ BACKINGS = [("proof", WITNESSED), ("verification", VERDICT)]
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
 @pytest.mark.parametrize("about", ["learning", "gotcha"])
-def test_proof_about_learning_or_gotcha_counts(kaizen, learning, recorded, kind, values, about):
+def test_proof_about_learning_or_gotcha_is_accepted(
+    kaizen, learning, recorded, kind, values, about
+):
     second, first = learning()
     backing = recorded(kind, **values, about_id={"learning": second, "gotcha": first}[about])
     promoted = kaizen("L3", id=second)
@@ -254,7 +256,9 @@ def test_proof_about_learning_or_gotcha_counts(kaizen, learning, recorded, kind,
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
 @pytest.mark.parametrize("cited_by", ["gotcha", "learning"])
-def test_what_evidence_names_proves_it(kaizen, gotcha, recorded, kind, values, cited_by):
+def test_record_named_as_evidence_is_accepted_as_proof(
+    kaizen, gotcha, recorded, kind, values, cited_by
+):
     kaizen("K1")
     backing = recorded(kind, **values)
     id = kaizen("L2", id=gotcha(evidence=[backing]))["id"] if cited_by == "gotcha" else None
@@ -264,7 +268,7 @@ def test_what_evidence_names_proves_it(kaizen, gotcha, recorded, kind, values, c
 
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
-def test_proof_given_by_id_counts(kaizen, learning, recorded, kind, values):
+def test_proof_given_by_id_is_accepted(kaizen, learning, recorded, kind, values):
     id, _ = learning()
     recorded(kind, **values)
     backing = recorded(kind, **values)
@@ -272,7 +276,7 @@ def test_proof_given_by_id_counts(kaizen, learning, recorded, kind, values):
     assert kaizen("L3", id=id, **{f"{kind}_id": "@last"})[f"{kind}_id"] == backing
 
 
-def test_what_is_about_something_else_proves_nothing(kaizen, learning, recorded):
+def test_proof_about_another_record_is_refused(kaizen, learning, recorded):
     id, other = learning()[0], learning()[0]
     recorded("proof", **WITNESSED, about_id=other)
     recorded("verification", **VERDICT)
@@ -351,7 +355,7 @@ def test_last_run_of_a_command_counts(kaizen, learning, recorded):
     assert kaizen("L3", id=id)["proof_id"] == again
 
 
-def test_waiver_that_is_not_needed_is_not_recorded(kaizen, learning, recorded):
+def test_unneeded_waiver_is_not_recorded(kaizen, learning, recorded):
     id, _ = learning()
     proof = recorded("proof", **WITNESSED, about_id=id)
     promoted = kaizen("L3", id=id, waive="Just in case.")
@@ -367,7 +371,7 @@ def test_unknown_proof_or_verdict_is_not_found(kaizen, learning, kind):
         kaizen("L3", id=id, **{f"{kind}_id": "nope"})
 
 
-def test_lesson_proven_by_test_record_is_test(kaizen, learning, recorded):
+def test_lesson_proven_by_test_record_is_test_record(kaizen, learning, recorded):
     id, _ = learning()
     recorded("proof", test=True, **WITNESSED, about_id=id)
     kaizen("L3", id=id)

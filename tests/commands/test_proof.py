@@ -62,13 +62,13 @@ def test_exit_code_of_command_is_passed_through(repository, cli):
     assert (ran.json["outcome"], ran.json["exit_code"]) == ("failed", 37)
 
 
-def test_signal_exit_code_is_that_of_a_shell(repository, cli):
+def test_killed_command_exits_like_in_a_shell(repository, cli):
     ran = run(cli, PYTHON, "-c", "import os; os.kill(os.getpid(), 9)")
 
     assert (ran.exit_code, ran.json["outcome"]) == (137, "failed")
 
 
-def test_words_after_dashes_are_never_our_options(repository, cli):
+def test_words_after_dashes_belong_to_the_command(repository, cli):
     ran = cli(
         "Q1",
         "--run",
@@ -94,7 +94,7 @@ def test_output_goes_to_stderr_and_json_to_stdout(repository, cli):
     assert "to out" in ran.err and "to err" in ran.err
 
 
-def test_there_is_no_shell(repository, cli):
+def test_command_is_run_without_a_shell(repository, cli):
     assert run(cli, "echo", "$HOME;", "ls").json["outcome"] == "passed"
     assert "$HOME; ls" in run(cli, "echo", "$HOME;", "ls").err
 
@@ -171,7 +171,7 @@ def test_invalid_record_is_refused_before_the_run(repository, cli):
     assert cli("Q1", "--title", "tests pass", "--run", "--").exit_code == 2
 
 
-def test_run_is_recorded_without_storable_output(repository, cli):
+def test_run_with_unstorable_output_is_recorded(repository, cli):
     (repository / "AI").mkdir()
     (repository / "AI" / "work").write_text("in the way")
     ran = run(cli, "echo", "x")
@@ -189,7 +189,7 @@ def test_timeout_ends_other_process_groups(repository, cli, tmp_path):
     assert ran.json["outcome"] == "timeout" and not mark.exists()
 
 
-def test_what_nohup_ignores_stays_ignored(repository, kaizen):
+def test_ignored_signal_stays_ignored_in_the_run(repository, kaizen):
     kaizen("K1")
     line = f"trap '' HUP; exec '{PYTHON}' '{_launcher()}' Q1 --json --run -- sleep 2"
     running = subprocess.Popen(
@@ -213,7 +213,7 @@ def test_large_output_is_capped_but_hashed_whole(repository, cli):
     assert len(text) < 1_100_000
 
 
-def test_bad_arguments_are_refused_before_running(repository, cli, kaizen):
+def test_bad_arguments_are_refused_before_the_run(repository, cli, kaizen):
     kaizen("K1")
     assert cli("Q1", "--run", "--", "no-such-command-here").exit_code == 3
     assert cli("Q1", "--task-id", "task_nope", "--run", "--", "touch", "ran").exit_code == 3
@@ -223,7 +223,7 @@ def test_bad_arguments_are_refused_before_running(repository, cli, kaizen):
     assert not (repository / "ran").exists()
 
 
-def test_claim_is_reported_and_never_witnessed(kaizen):
+def test_proof_without_run_is_reported(kaizen):
     said = kaizen("Q1", title="Tests pass", command="pytest -q", exit_code=0)
     proof = kaizen("Q7", id=said["id"])["record"]
 
@@ -240,7 +240,7 @@ def test_at_last_subject_skips_proofs(kaizen):
     assert first["about_id"] == again["about_id"] == lesson
 
 
-def test_one_cannot_say_and_witness_at_once(kaizen):
+def test_run_with_command_option_is_refused(kaizen):
     with pytest.raises(Usage):
         kaizen("Q1", command="pytest", run=["pytest"])
 
@@ -357,7 +357,7 @@ def test_failed_run_overrides_earlier_pass(task, kaizen, repository):
     ],
     ids=["a changed file", "a new file", "a deleted file", "a changed mode", "a new link"],
 )
-def test_proof_is_stale_after(change, repository, kaizen):
+def test_proof_is_stale_after_a_change(change, repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     change(repository)
@@ -366,7 +366,7 @@ def test_proof_is_stale_after(change, repository, kaizen):
 
 
 @pytest.mark.parametrize("path", ["ignored.log", "AI/work/notes.txt"])
-def test_proof_survives_changes_that_do_not_count(path, repository, kaizen):
+def test_proof_stays_fresh_after_ignored_changes(path, repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     (repository / path).parent.mkdir(parents=True, exist_ok=True)
@@ -393,12 +393,12 @@ def test_waiver_closes_task_and_is_record(task, kaizen):
     assert [waiver["reason"] for waiver in shown["waivers"]] == ["The release cannot wait."]
 
 
-def test_waiver_without_closing_is_mistake(task, kaizen):
+def test_waiver_without_closing_is_refused(task, kaizen):
     with pytest.raises(Usage):
         kaizen("W2", id=task, status="active", waive="x")
 
 
-def test_task_without_done_when_closes_freely(kaizen, root):
+def test_task_without_done_when_closes_without_proof(kaizen, root):
     kaizen("W1", title="x", summary="y")
 
     assert close(kaizen, "@last")["task_status"] == "done"
@@ -422,7 +422,7 @@ def test_proof_that_changed_tree_is_stale(repository, cli):
     assert "stale" in ran.json["hint"]
 
 
-def test_closing_names_verdicts_that_object(kaizen):
+def test_closing_reports_blocking_verdicts(kaizen):
     task = kaizen("W1", title="x", summary="y")["id"]
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="No.", findings=["wrong"])
     closed = close(kaizen, task)

@@ -57,7 +57,7 @@ def test_non_finite_value_is_a_usage_error(kaizen, value):
 
 
 @pytest.mark.parametrize("value", [0, -1, 1e300, -1e300, 5e-324, 0.1, 2**53])
-def test_finite_number_comes_back_as_it_was(kaizen, score, value):
+def test_finite_score_is_stored_exactly(kaizen, score, value):
     score(value)
 
     assert kaizen("T4")["records"][0]["value"] == value
@@ -76,7 +76,7 @@ def test_score_can_be_about_any_record(kaizen, score):
         assert found(kaizen, about=id) == [added]
 
 
-def test_what_score_names_must_exist(kaizen, score):
+def test_score_of_unknown_record_is_refused(kaizen, score):
     kaizen("T1", name="run", trace_id="mine")
     for wrong in (
         {"about": "task_2020"}, {"about": "nothing"}, {"trace_id": "other"}, {"trace_id": "span_2020"},
@@ -188,13 +188,13 @@ def test_aggregates_cover_all_matches(kaizen, score, root, count, query):
         assert group["trend"] == pytest.approx(trend, rel=1e-11)
 
 
-def test_answer_says_what_trend_is(kaizen, score):
+def test_query_answer_explains_the_trend(kaizen, score):
     score(1)
 
     assert "newest third" in kaizen("T4")["meaning"]["trend"]
 
 
-def test_names_and_units_are_never_mixed(kaizen, score):
+def test_aggregates_separate_names_and_units(kaizen, score):
     for value in (1, 3):
         score(value, name="time", unit="s")
         score(value * 1000, name="time", unit="ms")
@@ -228,7 +228,7 @@ def test_largest_scores_have_finite_deviation(kaizen, score):
     assert group["trend"] == 0
 
 
-def test_equal_scores_do_not_deviate(kaizen, score):
+def test_equal_scores_have_zero_deviation(kaizen, score):
     for _ in range(4):
         score(0.1)
 
@@ -256,7 +256,7 @@ def test_aggregates_count_thousands_of_scores(kaizen, root):
         assert [row["value"] for row in answer["records"]] == [2_999, 2_998, 2_997, 2_996, 2_995]
 
 
-def test_people_see_table_of_aggregates(cli):
+def test_text_answer_shows_table_of_aggregates(cli):
     for value in ("0.5", "0.7", "0.9"):
         cli("T2", "--name", "coverage", "--value", value)
     shown = cli("T4", "--name", "coverage").out

@@ -59,7 +59,7 @@ def test_source_stores_every_option(kaizen):
     assert kept["log"]["content_hash"] == added["hash"] and kept["log"]["command"] == "S1"
 
 
-def test_source_was_read_now_unless_told(kaizen, lock):
+def test_source_is_read_now_by_default(kaizen, lock):
     kept = record(kaizen, lock())
 
     assert kept["retrieved_at"] == kept["at"]
@@ -227,7 +227,7 @@ def test_test_source_supersedes_nothing_real(kaizen, lock):
     assert kaizen("K8")["verified"] is True
 
 
-def test_source_linked_to_test_record_is_test(kaizen, lock):
+def test_source_linked_to_test_record_is_test_record(kaizen, lock):
     tried = lock(test=True)
     task = kaizen("W1", title="T", summary="s", test=True)["id"]
     lock(supersedes=tried)
@@ -238,7 +238,7 @@ def test_source_linked_to_test_record_is_test(kaizen, lock):
     assert set(kaizen("K1", integrity=True)["integrity"].values()) == {"ok"}
 
 
-def test_same_op_id_locks_once(kaizen):
+def test_same_op_id_records_source_once(kaizen):
     first, again = (
         kaizen("S1", title="t", tier="primary", url=URL, op_id="once") for _ in range(2)
     )
@@ -339,7 +339,7 @@ def test_markdown_export_shows_text_literally(kaizen, several, root):
     )
 
 
-def test_export_of_one_scope_has_only_that(kaizen, several, root):
+def test_export_of_a_scope_has_only_its_sources(kaizen, several, root):
     answer = kaizen("S4", scope="docs")
 
     assert [

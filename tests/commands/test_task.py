@@ -48,7 +48,7 @@ def record(kaizen, id):
 # References
 
 
-def test_last_tilde_counts_back(kaizen, task):
+def test_last_tilde_n_names_earlier_records(kaizen, task):
     ids = [task() for _ in range(3)]
     task("Somebody's", actor="other")
 
@@ -61,7 +61,7 @@ def test_last_tilde_counts_back(kaizen, task):
         assert unknown.value.code == "unknown_id"
 
 
-def test_last_tilde_counts_over_all_kinds(kaizen, task):
+def test_last_tilde_n_counts_all_kinds(kaizen, task):
     first = task()
     kaizen("G1", title="t", summary="s", body="b")
     scored = kaizen("T2", name="n", value=1, about="@last~1")["id"]
@@ -138,7 +138,7 @@ def test_update_is_a_revision_of_one_field(kaizen, task, change):
     assert {name: after["revisions"][0][name] for name in change} == change
 
 
-def test_note_changes_nothing_but_is_kept(kaizen, task):
+def test_note_is_a_revision_without_changes(kaizen, task):
     id = task()
     kaizen("W2", id=id, note="Half way.")
 
@@ -151,7 +151,7 @@ def test_update_that_changes_nothing_is_refused(kaizen, task):
         kaizen("W2", id=task())
 
 
-def test_every_status_can_be_reached_and_left(kaizen, task):
+def test_every_change_of_status_is_allowed(kaizen, task):
     id = task()
     for status in (*limits.TASK_STATUS, "open"):
         assert kaizen("W2", id=id, status=status)["task_status"] == status
@@ -193,7 +193,7 @@ def test_list_says_when_there_is_more(kaizen, task):
 @pytest.mark.parametrize(
     "when", ["yesterday", "2026-13-01", "7x", "d", "99999999999999999999d", "0001-01-01"]
 )
-def test_time_that_is_none_is_refused(kaizen, task, when):
+def test_invalid_time_is_refused(kaizen, task, when):
     task()
     with pytest.raises(Usage):
         kaizen("W9", since=when)
@@ -285,7 +285,7 @@ def test_task_that_is_not_open_is_not_ready(kaizen, task, status):
 
 @pytest.mark.parametrize("kind", ["blocks", "parent", "discovered-from"])
 @pytest.mark.parametrize("length", [2, 3, 5])
-def test_circle_of_links_is_refused(kaizen, task, kind, length):
+def test_cycle_of_links_is_refused(kaizen, task, kind, length):
     ids = [task() for _ in range(length)]
     for here, there in pairwise(ids):
         kaizen("W11", id=here, kind=kind, target_id=there)
@@ -371,7 +371,7 @@ def test_claimed_task_is_ready_after_its_lease(kaizen, task, pass_time):
 
 
 @pytest.mark.parametrize("status", ["open", "active"])
-def test_lease_ends_at_its_very_millisecond(kaizen, task, monkeypatch, status):
+def test_lease_ends_at_its_exact_millisecond(kaizen, task, monkeypatch, status):
     id = task()
     kaizen("W2", id=id, status=status, note="n")
     start_ms = ids.now_ms()

@@ -42,7 +42,7 @@ def test_lone_span_begins_its_own_trace(kaizen):
     assert kaizen("K8")["verified"] is True
 
 
-def test_span_keeps_everything_it_was_given(kaizen):
+def test_span_stores_every_option(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     kaizen(
         "T1", name="ask", kind="model", status="error", trace_id="nightly", task_id=task, duration_ms=1500,
@@ -70,7 +70,7 @@ def test_span_without_start_ended_now(kaizen):
 
 
 @pytest.mark.parametrize("reference", ["full", "prefix", "@last"])
-def test_child_is_in_trace_of_its_parent(kaizen, reference):
+def test_child_joins_the_trace_of_its_parent(kaizen, reference):
     parent = kaizen("T1", name="run", trace_id="mine")["id"]
     child = kaizen(
         "T1", name="part", parent={"full": parent, "prefix": parent[:-3]}.get(reference, reference)
@@ -109,7 +109,7 @@ def test_span_joins_trace_by_name_or_id(kaizen):
     )
 
 
-def test_mistyped_span_id_begins_no_trace(kaizen):
+def test_mistyped_span_id_is_refused(kaizen):
     kaizen("T1", name="run")
     with pytest.raises(NotFound):
         kaizen("T1", name="x", trace_id="span_2020")
@@ -144,7 +144,7 @@ def test_bad_value_is_refused_in_jsonl_too(kaizen, lines, wrong):
 @pytest.mark.parametrize(
     "name", ["100 % 'quoted' \"twice\"; DROP TABLE span;--", "漢字", "-", "{{ 7 * 7 }}", "$1.id"]
 )
-def test_name_is_kept_as_it_is(kaizen, lines, name):
+def test_odd_span_name_is_stored_unchanged(kaizen, lines, name):
     kaizen("T1", name=name)
     lines({"name": name})
 
@@ -172,7 +172,7 @@ def test_name_is_required_without_jsonl(cli):
     assert "--name" in done.error["what"]
 
 
-def test_span_linked_to_test_record_is_test(kaizen):
+def test_span_linked_to_test_record_is_test_record(kaizen):
     kaizen("W1", title="Real", summary="S")
     task = kaizen("W1", title="T", summary="S", test=True)["id"]
     parent = kaizen("T1", name="run", test=True)
@@ -276,7 +276,7 @@ def test_jsonl_line_may_name_recorded_span(kaizen, lines):
         ({"name": "x", "parent": "$x"}, "There is no span"),
         ({"name": "x", "parent": 7}, "must be text"),
         ({"name": "x", "jsonl": "spans.jsonl"}, "--jsonl inside"),
-        ({"name": "x", "test": True}, "belongs to the whole"),
+        ({"name": "x", "test": True}, "cannot be set in a line"),
         ({"name": "x", "parent": "$1", "trace_id": "other"}, "another trace"),
     ],
     ids=str,
@@ -291,7 +291,7 @@ def test_bad_line_is_named_and_nothing_is_written(kaizen, lines, line, what):
     assert entries(kaizen) == 0
 
 
-def test_jsonl_comes_from_stdin_too(cli):
+def test_jsonl_is_read_from_stdin(cli):
     done = cli(
         "T1",
         "--jsonl",
@@ -434,7 +434,7 @@ def test_last_is_the_actors_newest_trace(kaizen, trace):
     assert kaizen("T3", trace_id="@last", format="json", actor="bob")["trace_ids"] == ["theirs"]
 
 
-def test_ambiguous_and_unknown_traces_differ(kaizen):
+def test_ambiguous_and_unknown_traces_fail_differently(kaizen):
     kaizen("T1", name="a", trace_id="night-1")
     kaizen("T1", name="b", trace_id="night-2")
 
@@ -445,7 +445,7 @@ def test_ambiguous_and_unknown_traces_differ(kaizen):
             kaizen("T3", trace_id=unknown)
 
 
-def test_task_shows_all_its_traces_whole(kaizen):
+def test_task_report_shows_all_its_traces(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     with pytest.raises(NotFound, match="has no trace"):
         kaizen("T3", task_id=task)
@@ -509,7 +509,7 @@ def test_report_without_database_is_not_found(cli):
     assert cli("T3", "--trace-id", "@last").exit_code == 3
 
 
-def test_another_process_sees_same_trace(kaizen, trace, root):
+def test_another_process_finds_the_trace(kaizen, trace, root):
     other = Door(str(root))
     try:
         assert other("T3", trace_id=trace, format="json") == kaizen(

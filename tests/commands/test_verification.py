@@ -57,7 +57,7 @@ def test_verdict_without_either_is_usage_error(kaizen, given):
         kaizen("Q2", **given)
 
 
-def test_verdict_keeps_everything_that_was_said(kaizen, task, verdict):
+def test_verdict_stores_every_option(kaizen, task, verdict):
     id = task()
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     added = verdict(
@@ -114,13 +114,13 @@ def test_verdict_with_unknown_record_writes_nothing(kaizen, task, verdict, given
         "a b",
     ],
 )
-def test_evidence_unlike_an_id_is_text(kaizen, verdict, text):
+def test_evidence_that_is_no_id_is_stored_as_text(kaizen, verdict, text):
     verdict(evidence=[text])
 
     assert kaizen("Q7", id="@last")["record"]["evidence"] == [text]
 
 
-def test_verdict_about_task_is_verdict_on_it(kaizen, task, verdict):
+def test_verdict_about_a_task_belongs_to_it(kaizen, task, verdict):
     id = task()
 
     assert verdict(about=id)["task_id"] == id
@@ -146,7 +146,7 @@ def test_finding_with_secret_is_refused(kaizen, verdict):
         kaizen("Q9")  # not even the database was made
 
 
-def test_body_of_million_characters_is_kept(kaizen, verdict):
+def test_body_of_million_characters_is_stored(kaizen, verdict):
     verdict(body="ü" * 1_000_000)
 
     assert len(kaizen("Q7", id="@last")["record"]["body"]) == 1_000_000
@@ -202,7 +202,7 @@ def test_only_first_acceptable_verdict_supersedes(kaizen, task, verdict):
     assert (first["supersedes"], second["supersedes"]) == (olds, [])
 
 
-def test_blocking_verdict_after_acceptable_one_stands(kaizen, task, verdict):
+def test_blocking_verdict_after_acceptable_one_is_not_superseded(kaizen, task, verdict):
     id = task()
     verdict("VERIFIED_ACCEPTABLE", task_id=id)
     later = verdict(task_id=id)["id"]
@@ -211,7 +211,7 @@ def test_blocking_verdict_after_acceptable_one_stands(kaizen, task, verdict):
 
 
 @pytest.mark.parametrize("conclusion", ["PROOF_RECORDED", *BLOCKING])
-def test_verdict_that_accepts_nothing_supersedes_nothing(kaizen, task, verdict, conclusion):
+def test_unacceptable_verdict_supersedes_nothing(kaizen, task, verdict, conclusion):
     id = task()
     old = verdict(task_id=id)["id"]
 
@@ -248,7 +248,7 @@ def test_verdict_for_another_task_supersedes_nothing(kaizen, task, verdict):
     assert verdict("VERIFIED_ACCEPTABLE", about=case)["supersedes"] == [old]
 
 
-def test_trial_verdict_supersedes_no_real_one(kaizen, task, verdict):
+def test_test_verdict_supersedes_no_real_one(kaizen, task, verdict):
     id = task()
     real, trial = verdict(task_id=id)["id"], verdict(task_id=id, test=True)["id"]
 
@@ -278,7 +278,7 @@ def test_verdicts_are_found_by_each_filter(kaizen, task, verdict):
     assert kaizen("Q9", limit=2)["more"] and not kaizen("Q9", limit=3)["more"]
 
 
-def test_row_says_what_superseded_it(kaizen, task, verdict):
+def test_query_row_names_superseding_verdict(kaizen, task, verdict):
     id = task()
     old, new = verdict(task_id=id), verdict("VERIFIED_ACCEPTABLE", task_id=id)
     second, first = rows(kaizen)
@@ -294,7 +294,7 @@ def test_row_says_what_superseded_it(kaizen, task, verdict):
 @pytest.mark.parametrize(
     "words", ["100%", "'; DROP TABLE gotcha; --", '"', "NEAR(a b)", "*", "a" * 1_000]
 )
-def test_no_words_break_search(kaizen, verdict, words):
+def test_query_with_any_characters_succeeds(kaizen, verdict, words):
     added = verdict(findings=["It reached 100% of its disk."])["id"]
 
     assert ids(kaizen, query=words) == ([added] if words == "100%" else [])

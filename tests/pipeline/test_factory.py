@@ -43,7 +43,7 @@ uv add --dev ruff mypy pytest pytest-cov httpx
 
 @pytest.fixture(scope="module")
 def scaffolded(tmp_path_factory):
-    """The target as the user's own document scaffolds it: in editable mode, with the app beside src/."""
+    """Return a target made by uv as a user would: in editable mode, with the app beside src/."""
     folder = tmp_path_factory.mktemp("month 10")
     uv = os.path.dirname(find_tool("uv", os.path.dirname(sys.executable)))
     environment = {**os.environ, "PATH": uv + os.pathsep + os.environ["PATH"]}
@@ -59,7 +59,7 @@ def scaffolded(tmp_path_factory):
     return repo
 
 
-def test_scaffolded_target_gets_its_health_route(factory, scaffolded, level):
+def test_scaffolded_fastapi_target_gets_health_route(factory, scaffolded, level):
     run = factory(Model(), repo=scaffolded, python="", env={"KAIZEN_SANDBOX_MAX": level})
 
     assert run.done.exit_code == 0, run.done.err
@@ -89,7 +89,7 @@ def test_scaffolded_target_gets_its_health_route(factory, scaffolded, level):
     assert "ready 1" in run.cli("T3", "--trace-id", run.id).out
 
 
-def test_type_error_is_fed_back_and_fixed(factory):
+def test_type_error_is_returned_to_builder_and_fixed(factory):
     model = Model(build=[main_with(TYPE_ERROR), main_with(ROUTE)])
     run = factory(model, settings=ONLY_CHECK)
 
@@ -104,7 +104,7 @@ def test_type_error_is_fed_back_and_fixed(factory):
     assert run.answer["rejected_cost_usd"] == 0.000025
 
 
-def test_failing_test_is_fed_back_and_fixed(factory, tmp_path):
+def test_failing_test_is_returned_to_builder_and_fixed(factory, tmp_path):
     wrong = PLAIN["build"][0].replace('"ok"', '"fine"')
     model = Model(**{**PLAIN, "build": [wrong, *PLAIN["build"]]})
     run = factory(model, repo=target(tmp_path / "targetapp", ONLY_TEST, PLAIN_FILES))
@@ -114,10 +114,10 @@ def test_failing_test_is_fed_back_and_fixed(factory, tmp_path):
         ("build", 1, "pass"), ("tests", 1, "pass"), ("test", 1, "check"), ("build", 2, "pass"), ("test", 2, "pass"),
     ]  # fmt: skip
     assert "test_health_is_ok" in model.questions("build")[1]
-    assert len(model.questions("tests")) == 1  # written from the spec alone, and kept
+    assert len(model.questions("tests")) == 1  # kept, because they depend on the spec alone
 
 
-def test_weak_tests_go_back_to_their_author(factory, tmp_path):
+def test_weak_tests_are_returned_to_test_writer(factory, tmp_path):
     idle = whole("tests/test_health.py", PLAIN_TEST.replace("health() ==", "health is not"))
     model = Model(**{**PLAIN, "tests": [idle, *PLAIN["tests"]]})
     run = factory(model, repo=target(tmp_path / "targetapp", ONLY_TEST, PLAIN_FILES))
@@ -169,7 +169,7 @@ def test_src_layout_without_tests_is_accepted(factory, tmp_path):
     assert run.card["gates"][1]["says"] == "0 tests pass on the base."
 
 
-def test_missing_tool_blocks_with_install_line(factory, tmp_path):
+def test_missing_tool_blocks_with_install_command(factory, tmp_path):
     repo = target(tmp_path / "targetapp")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(repo / ".venv")], check=True)
     run = factory(Model(), repo=repo, python=".venv/bin/python")
@@ -199,7 +199,7 @@ def test_broken_tools_block_before_the_build(factory, tmp_path):
     assert "no report with a valid signature: ModuleNotFoundError" in run.answer["findings"][0]
 
 
-def test_javascript_project_brings_its_own_gates(factory, tmp_path, tool):
+def test_javascript_project_uses_its_own_commands(factory, tmp_path, tool):
     tool("node")
     settings = (
         '[gates.check]\ncommand = ["node", "--check", "sums.js"]\nreplace = true\n'
@@ -237,7 +237,7 @@ def test_javascript_project_brings_its_own_gates(factory, tmp_path, tool):
     assert "pytest" not in model.questions("tests")[0]
 
 
-FAST_CASES = {  # what the builder and the tester answer: how the test gate decides
+FAST_CASES = {  # expected reason -> answers of the builder and the test writer
     "pass": (GOOD["build"][0], GOOD["tests"][0]),
     "regression": (main_with("\n# no route\n"), GOOD["tests"][0]),
     "weak": (GOOD["build"][0], whole("tests/test_other.py", "def test() -> None:\n    assert 1\n")),

@@ -5,7 +5,7 @@ from kaizen_components.pipeline.protocol import list_shipped, load_shipped
 from kaizen_components.pipeline.protocols import prove
 
 
-def test_unexpected_verdict_is_not_ok(monkeypatch, tmp_path):
+def test_proof_with_unexpected_verdict_fails(monkeypatch, tmp_path):
     (tmp_path / "factory.yml").write_text(
         "plan:\n  - {name: wrong, answer: prose, expects: pass}\n"
     )
@@ -15,7 +15,7 @@ def test_unexpected_verdict_is_not_ok(monkeypatch, tmp_path):
     assert (row["ok"], row["expected"], row["got"]) == (False, "pass", "malformed")
 
 
-def test_doctor_proves_every_step(kaizen, monkeypatch):
+def test_doctor_proves_every_shipped_step(kaizen, monkeypatch):
     monkeypatch.setattr(session, "ITEM_S", 1.5)  # one fixture never ends, and runs twice
     found = kaizen("K11", gates=True)
 

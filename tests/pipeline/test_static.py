@@ -1,4 +1,4 @@
-"""VALIDATE: what is new is found, what was there is not held against anybody, and nothing is hidden from it."""
+"""VALIDATE reports new findings, accepts those of the base, and cannot be silenced by the candidate."""
 
 import json
 import os
@@ -32,13 +32,13 @@ WRONG = GOOD.replace("number * 2", "str(number)")
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory):
-    """One for all tests here: what is kept in it must not change any verdict."""
+    """Return one folder for all tests here: the memos in it must not change a verdict."""
     return str(tmp_path_factory.mktemp("scratch"))
 
 
 @pytest.fixture
 def judge(tmp_path, scratch):
-    """`judge(base, changes)`: the verdict on a real repository, exported and changed as a run does it."""
+    """Return judge(base, changes), which judges a repository exported and changed like in a run."""
 
     def judge_change(base, changes, **given):
         job = make_job(
@@ -50,9 +50,7 @@ def judge(tmp_path, scratch):
         )
         before = everything(job.base), everything(job.head)
         verdict = static.judge_static(job)
-        assert (everything(job.base), everything(job.head)) == before, (
-            "a gate writes into neither tree"
-        )
+        assert (everything(job.base), everything(job.head)) == before, "the gate changed a tree"
         return verdict
 
     return judge_change
@@ -78,18 +76,17 @@ def make_job(place, base, changes, scratch, tests=(), granted=(), settings=None,
         found = Tools(
             found.python, found.reads, found.paths, {**found.versions, **versions}, found.install
         )
-    return Job(
-        *folders, target.hash_files(commit), target.hash_files(head, objects),
-        target.find_changed_lines(commit, head, objects), found,
-        settings or Settings(minimum_level="L0"), tests, granted, scratch,
-    )  # fmt: skip
+    trees = target.hash_files(commit), target.hash_files(head, objects)
+    changed = target.find_changed_lines(commit, head, objects)
+    settings = settings or Settings(minimum_level="L0")
+    return Job(*folders, *trees, changed, found, settings, tests, granted, scratch)
 
 
 def rules(verdict):
     return [(one.rule, one.path, one.line) for one in verdict.findings]
 
 
-def test_old_findings_pass_and_runs_are_recorded(judge):
+def test_findings_of_the_base_do_not_fail(judge):
     verdict = judge(BASE, {"app/main.py": GOOD})
 
     assert (verdict.reason, verdict.findings) == ("pass", [])
@@ -97,16 +94,16 @@ def test_old_findings_pass_and_runs_are_recorded(judge):
     assert verdict.facts["mypy"] == {"base": 1, "head": 1}
     assert (
         verdict.runs[-1].tree != verdict.runs[0].tree or len(verdict.runs) == 3
-    )  # the base may be known already
+    )  # another test may have measured the base
 
 
-def test_findings_that_only_moved_are_old(judge):
+def test_moved_findings_are_not_new(judge):
     moved = "# one\n# two\n" + OLD + "Y = X\n"
 
     assert judge(BASE, {"app/main.py": moved}).reason == "pass"
 
 
-def test_one_more_of_the_same_is_new(judge):
+def test_additional_equal_finding_is_new(judge):
     twice = OLD + "\n\ndef f() -> None:\n    import os\n"
     base = {**BASE, "app/main.py": OLD + "\n\ndef g() -> None:\n    import os\n"}
     both = base["app/main.py"].replace("def g", "def f() -> None:\n    import os\n\n\ndef g")
@@ -118,7 +115,7 @@ def test_one_more_of_the_same_is_new(judge):
     assert {line for _, _, line in rules(judge(base, {"app/main.py": both}))} == {7}
 
 
-def test_new_findings_are_named_with_their_places(judge):
+def test_new_findings_have_path_and_line(judge):
     verdict = judge(BASE, {"app/main.py": WRONG.replace("import os\n", "import os\nimport json\n")})
 
     assert verdict.reason == "check"
@@ -126,7 +123,7 @@ def test_new_findings_are_named_with_their_places(judge):
     assert "json" in verdict.findings[0].text
 
 
-def test_break_in_an_untouched_file_is_found(judge):
+def test_type_error_in_unchanged_file_is_found(judge):
     base = {
         **BASE,
         "app/lib.py": "def f() -> int:\n    return 1\n",
@@ -137,7 +134,7 @@ def test_break_in_an_untouched_file_is_found(judge):
     assert rules(verdict) == [("assignment", "app/use.py", 3)]
 
 
-def test_syntax_error_hides_other_findings(judge):
+def test_syntax_error_is_the_only_finding(judge):
     verdict = judge(BASE, {"app/main.py": "def (:\n", "app/other.py": "import json\n"})
 
     assert rules(verdict) == [("syntax", "app/main.py", 1)]
@@ -163,7 +160,7 @@ def test_candidate_settings_are_ignored(judge, changes):
 
 
 @pytest.mark.parametrize("name", ["mypy.ini", "setup.cfg"])
-def test_mypy_settings_are_the_bases(judge, name):
+def test_mypy_settings_come_from_the_base(judge, name):
     base = {**BASE, name: "[mypy]\ndisallow_untyped_defs = True\nfiles = app\n"}
     verdict = judge(
         base,
@@ -176,7 +173,7 @@ def test_mypy_settings_are_the_bases(judge, name):
     assert rules(verdict) == [("no-untyped-def", "app/main.py", 6)]
 
 
-def test_mypy_plugins_and_ruff_extends_are_the_bases(tmp_path, scratch):
+def test_mypy_plugins_and_ruff_extends_come_from_base(tmp_path, scratch):
     base = {
         **BASE, "mypy.ini": "[mypy]\nplugins = tools/plugin.py, app.plugin\n",
         "ruff.toml": 'extend = "more/base.toml"\n',
@@ -206,7 +203,7 @@ def test_new_silencing_comment_is_a_finding(comment, tmp_path, scratch):
     ]
 
 
-def test_old_suppressions_and_lookalike_text_may_stay(tmp_path, scratch):
+def test_old_suppressions_and_string_literals_are_accepted(tmp_path, scratch):
     base = {**BASE, "app/main.py": "import os  # noqa: F401\nY = 1\n"}
     edited = '"""Says # noqa."""\nimport os  # noqa:  F401\nY = "# type: ignore"\n'
     job = make_job(tmp_path / "case", base, {"app/main.py": edited}, scratch)
@@ -231,7 +228,7 @@ def test_no_type_check_and_hiding_stub_are_findings(tmp_path, scratch):
     ]
 
 
-def test_candidate_modules_do_not_replace_tools(judge):
+def test_candidate_module_named_ruff_is_not_run(judge):
     forged = "import sys\nsys.stdout.write('[]')\nsys.exit(0)\n"
     verdict = judge(
         BASE, {"app/main.py": UNUSED, "ruff.py": forged, "mypy.py": forged, "json.py": forged}
@@ -246,7 +243,7 @@ def test_new_tests_are_not_checked_statically(judge):
     assert judge(BASE, changes, tests=("tests/test_new.py",)).reason == "pass"
 
 
-def test_tool_that_breaks_on_base_blocks(judge):
+def test_tool_failing_on_base_blocks_the_gate(judge):
     broken = judge({**BASE, "ruff.toml": "lint.select = 1\n"}, {"app/main.py": GOOD})
     unparsable = judge({**BASE, "app/bad.py": "def (:\n"}, {"app/main.py": GOOD})
 
@@ -258,7 +255,7 @@ def test_tool_that_breaks_on_base_blocks(judge):
     assert "[gates.check]" in unparsable.findings[-1].text
 
 
-def test_tool_that_breaks_on_candidate_is_a_finding(judge):
+def test_tool_failing_on_candidate_is_a_finding(judge):
     settings = {
         **BASE,
         "mypy.ini": "[mypy]\nfiles = app, lib\n",
@@ -271,7 +268,7 @@ def test_tool_that_breaks_on_candidate_is_a_finding(judge):
     assert "mypy" in verdict.findings[0].rule
 
 
-def test_missing_tools_are_named_with_install_lines(tmp_path, scratch):
+def test_missing_tools_are_reported_with_install_commands(tmp_path, scratch):
     job = make_job(tmp_path / "case", BASE, {"app/main.py": GOOD}, scratch)
     job.tools = Tools(
         job.tools.python, job.tools.reads, job.tools.paths, {"python": "3.11"}, "pip install"
@@ -295,7 +292,7 @@ def test_base_is_measured_once_per_tree_and_versions(judge, tmp_path):
     assert [len(verdict.runs) for verdict in (first, again, other)] == [5, 3, 5]
 
 
-def test_candidates_of_same_size_and_time_differ(tmp_path, scratch):
+def test_candidates_of_equal_size_get_different_verdicts(tmp_path, scratch):
     reasons = []
     for name, added in (("one", 'Y: int = "a"\n'), ("two", "Y: int = 123\n")):
         job = make_job(tmp_path / name, BASE, {"app/main.py": OLD + added}, scratch)
@@ -305,7 +302,7 @@ def test_candidates_of_same_size_and_time_differ(tmp_path, scratch):
     assert reasons == ["check", "pass"]
 
 
-def test_old_mypy_without_json_is_read(judge):
+def test_text_output_of_old_mypy_is_parsed(judge):
     verdict = judge(BASE, {"app/main.py": WRONG}, versions={"mypy": "1.4.0"})
 
     assert rules(verdict) == [("return-value", "app/main.py", 7)]
@@ -324,7 +321,7 @@ def test_settings_of_outer_folders_are_ignored(judge, tmp_path):
     assert {"return-value", "F401"} <= {rule for rule, _, _ in rules(verdict)}
 
 
-def test_src_layout_is_checked_as_imported(judge):
+def test_imports_in_src_layout_are_resolved(judge):
     inner = "def f() -> int:\n    return 1\n"
     base = {
         "src/pkg/__init__.py": "",
@@ -359,7 +356,7 @@ def own_settings(command, replace=False, **given):
     )
 
 
-def test_own_command_follows_or_replaces_ours(judge):
+def test_own_command_runs_after_or_replaces_ours(judge):
     check = ["python", "-c", "import sys; sys.exit('bad' in open('data.txt').read())"]
     base = {**BASE, "data.txt": "good\n"}
 
@@ -373,7 +370,7 @@ def test_own_command_follows_or_replaces_ours(judge):
     )
 
 
-def test_failing_own_command_counts_only_new_lines(judge):
+def test_failing_own_command_reports_only_new_lines(judge):
     code = """import sys
 for n, t in enumerate(open('d.txt'), 1):
     if 'bad' in t: print(f'd.txt:{n}: {t}')
@@ -398,10 +395,10 @@ sys.exit(1)"""
     )
     assert (
         judge(base, {"d.txt": "x\n"}, settings=silent).reason == "missing"
-    )  # nothing shows that it is no worse
+    )  # without output, new failures cannot be told from old ones
 
 
-def test_own_command_reads_protected_base_files(judge):
+def test_own_command_uses_protected_files_of_base(judge):
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     changes = {"check.py": "", "d.txt": "bad"}
 
@@ -421,7 +418,7 @@ def test_own_command_reads_protected_base_files(judge):
     )
 
 
-def test_own_tests_that_fail_now_are_regression(tmp_path, scratch):
+def test_newly_failing_own_tests_are_regression(tmp_path, scratch):
     settings = Settings(commands={"test": ["python", "check.py"]}, replaces=["test"])
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     job = make_job(tmp_path / "case", base, {"d.txt": "bad"}, scratch, settings=settings)
@@ -435,7 +432,7 @@ def test_own_tests_that_fail_now_are_regression(tmp_path, scratch):
 
     assert (
         own_gate.judge_with_own_command(
-            job, "test", lambda job: pytest.fail("it is replaced")
+            job, "test", lambda job: pytest.fail("our gate was run")
         ).reason
         == "regression"
     )
@@ -445,7 +442,7 @@ def test_own_tests_that_fail_now_are_regression(tmp_path, scratch):
     assert own_gate.judge_base_command(failing, "test").reason == "pass"
 
 
-def test_own_command_needs_the_minimum_sandbox(tmp_path, scratch, monkeypatch):
+def test_own_command_below_minimum_sandbox_is_refused(tmp_path, scratch, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     settings = Settings(commands={"test": ["true"]}, replaces=["test"], minimum_level="L3")
     job = make_job(
@@ -458,7 +455,7 @@ def test_own_command_needs_the_minimum_sandbox(tmp_path, scratch, monkeypatch):
     assert static.judge_static(job).reason == "missing"
 
 
-def test_memo_of_a_base_is_json(judge, tmp_path):
+def test_invalid_base_memo_is_ignored(judge, tmp_path):
     own = tmp_path / "own scratch"
     own.mkdir()
     judge(BASE, {"app/main.py": GOOD}, scratch=str(own))

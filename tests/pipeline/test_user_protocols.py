@@ -158,7 +158,7 @@ def test_p11_checks_proves_and_writes_skills(cli, root, repo):
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--write-skills")
 
     assert done.exit_code == 0
-    assert "check on bad fixture 1: check, as it should" in done.out
+    assert "check on bad fixture 1: check, as expected" in done.out
     skill = root / ".agents" / "skills" / "kaizen-release-notes-notes" / "SKILL.md"
     assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
 
@@ -196,7 +196,7 @@ def test_p11_reports_unreadable_file(cli, root, repo, text):
     assert (done.exit_code, done.json["usable"], bool(done.json["faults"])) == (1, False, True)
 
 
-def test_weaker_sandbox_is_refused_without_loss(cli, begun, tmp_path, strongest):
+def test_answer_refused_in_weak_sandbox_can_be_repeated(cli, begun, tmp_path, strongest):
     hand_in(cli, tmp_path, begun, EMPTY)
     turn = cli("P5", "--id", begun["id"], "--json").json
     (tmp_path / "answer").write_text(GOOD)
@@ -225,10 +225,10 @@ def test_failing_prompt_blocks_run(cli, root, repo):
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
-    assert "The prompt of notes cannot be made." in done.json["says"]
+    assert "The prompt of the step notes cannot be rendered." in done.json["says"]
 
 
-def test_prompt_cannot_multiply_text(cli, root, repo):
+def test_prompt_that_multiplies_text_is_refused(cli, root, repo):
     put(
         root,
         changed(lambda given: given["steps"]["notes"].update(prompt="{{ 'x' * 10000000000 }}")),

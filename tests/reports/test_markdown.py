@@ -10,7 +10,7 @@ from kaizen_components.records.ledger.canonical import escape_invisible
 from kaizen_components.reports.engine import markdown
 from kaizen_components.reports.engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     document,
     paragraph,
@@ -44,7 +44,7 @@ def one_line(text):
 
 @settings(max_examples=500, deadline=None)
 @given(NASTY)
-def test_plain_text_reads_the_same(text):
+def test_unescaping_restores_escaped_text(text):
     escaped = markdown.escape_text(text)
 
     assert unescaped(escaped) == one_line(text)
@@ -53,7 +53,7 @@ def test_plain_text_reads_the_same(text):
 
 @settings(max_examples=500, deadline=None)
 @given(NASTY.filter(lambda text: one_line(text)))
-def test_code_reads_as_it_was(text):
+def test_quoted_code_keeps_its_text(text):
     span = re.fullmatch(
         r"(`+)(.*?[^`])\1(?!`)", markdown.quote_code(text)
     )  # ends at the first fence of the same length
@@ -63,12 +63,12 @@ def test_code_reads_as_it_was(text):
     )
 
 
-def test_nothing_as_code_is_nothing():
+def test_blank_code_gives_empty_string():
     assert markdown.quote_code(" \n") == ""
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, Own]))
+@given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, LinkTarget]))
 def test_row_has_one_cell_per_column(row, kind):
     block = table("Caption", {"a": "", "b": "number", "c": "whole"}, [[kind(text) for text in row]])
     lines = markdown.render_markdown(document("T", [], [section("S", block)]), []).split("\n")
@@ -79,7 +79,7 @@ def test_row_has_one_cell_per_column(row, kind):
 
 @settings(max_examples=300, deadline=None)
 @given(NASTY)
-def test_no_text_begins_a_block(text):
+def test_text_never_starts_a_markdown_block(text):
     made = document(text, [text], [
         section(text or "x", paragraph(text), points([text]), prose("Body", text),
                 story([{"at": "now", "what": text, "by": text, "text": text}])),
@@ -91,7 +91,7 @@ def test_no_text_begins_a_block(text):
         assert not BLOCK_STARTS.match(rest), line
 
 
-def test_every_line_of_prose_stays_quoted():
+def test_every_prose_line_is_quoted():
     assert markdown.quote_text("a\r\n# b\r\n\r\n> c\u2028d") == [
         "> a  ",
         "> \\# b  ",
@@ -105,9 +105,9 @@ def test_every_line_of_prose_stays_quoted():
 )
 def test_hostile_report_has_no_tag_or_escape(code, hostile_project, tmp_path):
     for format in ("md", "json", "html"):
-        text = world.made(code, hostile_project, tmp_path / f"report.{format}", format).read_text(
-            encoding="utf-8"
-        )
+        text = world.write_report(
+            code, hostile_project, tmp_path / f"report.{format}", format
+        ).read_text(encoding="utf-8")
         if (
             format != "json"
         ):  # which says them as its own escapes, or as they are inside of a string

@@ -10,7 +10,7 @@ from kaizen_components.errors import Conflict, Unavailable
 from kaizen_components.reports.engine import page
 from kaizen_components.reports.engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     document,
@@ -50,17 +50,19 @@ def test_policy_allows_only_our_script():
     assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in html
 
 
-def test_a_page_names_nothing_elsewhere():
+def test_page_has_no_external_references():
     html = rendered(
-        paragraph("x"), table("T", {"a": ""}, [[Own("x_1")], [Ref("x_1")]]), anchors=["x_1"]
+        paragraph("x"), table("T", {"a": ""}, [[LinkTarget("x_1")], [Ref("x_1")]]), anchors=["x_1"]
     )
 
     assert not re.search(r"https?://|@import|\bsrc=|<link", html)
     assert set(re.findall(r'href="([^"]*)"', html)) == {"#x_1"}
 
 
-@pytest.mark.parametrize("kind", [str, Code, Ref, Own, lambda text: add_tone("failed") + text])
-def test_a_cell_is_text_whatever_it_holds(kind):
+@pytest.mark.parametrize(
+    "kind", [str, Code, Ref, LinkTarget, lambda text: add_tone("failed") + text]
+)
+def test_table_cell_escapes_hostile_text(kind):
     html = rendered(table("T", {"a": "", "b": ""}, [[kind(world.LINE), "x"]]))
 
     assert (
@@ -73,14 +75,14 @@ def test_a_cell_is_text_whatever_it_holds(kind):
 
 
 def test_only_shown_records_are_linked():
-    rows = [[Own("x_1"), Ref("x_2")], [Own("x_2"), Ref("x_3")]]
+    rows = [[LinkTarget("x_1"), Ref("x_2")], [LinkTarget("x_2"), Ref("x_3")]]
     html = rendered(table("T", {"a": "", "b": ""}, rows), anchors=["x_1", "x_2"])
 
     assert '<a href="#x_2"><code>x_2</code></a>' in html and 'id="x_2"' in html
     assert 'href="#x_3"' not in html and "<code>x_3</code>" in html
 
 
-def test_story_entry_needs_only_its_sentence():
+def test_story_entry_renders_without_optional_fields():
     assert "2026-11-16 10:00" in rendered(story([{"at": "2026-11-16 10:00", "what": "begun"}]))
 
 
@@ -103,7 +105,7 @@ def test_small_tables_have_no_filter_or_stacking():
     assert 'data-filters="b1-1"' in long and 'class="stacks"' in long and 'data-of="d"' in long
 
 
-def test_patterns_are_there_only_for_charts():
+def test_page_without_charts_has_no_patterns():
     assert "<pattern" not in rendered(paragraph("x"))
 
 

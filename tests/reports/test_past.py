@@ -80,7 +80,7 @@ def change_everything(door, root):
 @pytest.mark.parametrize(
     "code, format", [*((code, "html") for code in REPORTS), ("R4", "md"), ("R4", "json")]
 )
-def test_as_of_equals_report_on_old_copy(project, code, format):
+def test_as_of_report_equals_report_on_old_copy(project, code, format):
     root, copy, size = project
     words = asked(code, format=format)
     then = printed(code, copy, *words)
@@ -105,7 +105,7 @@ def test_every_table_and_view_shows_the_past(project):
     assert compared > 40
 
 
-def test_root_of_every_moment_was_anchored(kaizen, root):
+def test_root_of_past_view_equals_anchor(kaizen, root):
     for number in range(70):
         kaizen("W1", title=f"Task {number}", summary="s")
     anchored = {
@@ -121,7 +121,7 @@ def test_root_of_every_moment_was_anchored(kaizen, root):
     assert roots == {size: anchored[size] for size in range(71)}
 
 
-def test_the_past_has_its_own_clock(kaizen):
+def test_past_view_uses_time_of_its_checkpoint(kaizen):
     kaizen("W1", title="a", summary="s")
     first = kaizen("W1", title="b", summary="s")
     kaizen("W1", title="c", summary="s")
@@ -129,7 +129,7 @@ def test_the_past_has_its_own_clock(kaizen):
         assert db.at == moment.at == db.value("SELECT at FROM task WHERE id = ?", (first["id"],))
 
 
-def test_report_does_not_change_the_next_report(kaizen, root):
+def test_repeated_report_has_same_bytes(kaizen, root):
     kaizen("Q1", title="Seen")
     made = [kaizen("R4", format=format) for format in ("html", "md", "json") for _ in range(2)]
     texts = [(root / one["path"]).read_bytes() for one in made]
@@ -138,7 +138,7 @@ def test_report_does_not_change_the_next_report(kaizen, root):
     assert len({one["artifact_id"] for one in made}) == 6
 
 
-def test_connection_shows_the_present_again(kaizen):
+def test_connection_shows_present_after_past_report(kaizen):
     for title in "abc":
         kaizen("W1", title=title, summary="s")
         kaizen("Q1", title="Seen")
@@ -148,7 +148,7 @@ def test_connection_shows_the_present_again(kaizen):
     assert (db.value(VIEWS), db.value(TASKS)) == (0, 3)
 
 
-def test_failed_report_leaves_the_present(kaizen):
+def test_connection_shows_present_after_failed_report(kaizen):
     kaizen("W1", title="a", summary="s")
     kaizen("W1", title="b", summary="s")
     db = reading(kaizen)
@@ -159,7 +159,7 @@ def test_failed_report_leaves_the_present(kaizen):
     assert (db.value(VIEWS), db.value(TASKS)) == (0, 2)
 
 
-def test_concurrent_writes_are_not_in_the_report(kaizen, root):
+def test_report_omits_concurrent_writes(kaizen, root):
     kaizen("W1", title="a", summary="s")
     other = Door(str(root))
     seen = []
@@ -181,7 +181,7 @@ def test_concurrent_writes_are_not_in_the_report(kaizen, root):
     assert reading(kaizen).value(TASKS) == 4
 
 
-def test_report_beside_writers_can_be_repeated(kaizen, root, cli):
+def test_report_made_during_writes_is_reproducible(kaizen, root, cli):
     script = "from kaizen_components.call import Door\nd = Door()\nfor n in range(40): d('Q1', title=f'Seen {n}')"
     kaizen("Q1", title="Seen")
     writer = subprocess.Popen(
@@ -199,7 +199,7 @@ def test_report_beside_writers_can_be_repeated(kaizen, root, cli):
         )
 
 
-def test_there_is_no_moment_beyond_the_end(kaizen):
+def test_as_of_beyond_log_end_is_refused(kaizen):
     kaizen("W1", title="a", summary="s")
     with pytest.raises(NotFound) as refused:
         kaizen("R4", as_of=2)
@@ -208,7 +208,7 @@ def test_there_is_no_moment_beyond_the_end(kaizen):
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_later_lease_is_not_in_the_past(kaizen, kept):
+def test_past_report_omits_later_lease(kaizen, kept):
     """Only a lease is later: every other kind of the task's state is as it was."""
     task = kaizen("W1", title="a", summary="s")["id"]
     if kept:
@@ -223,7 +223,7 @@ def test_later_lease_is_not_in_the_past(kaizen, kept):
     assert "after" not in made["document"]
 
 
-def test_before_the_first_entry_there_is_nothing(kaizen):
+def test_as_of_zero_shows_no_records(kaizen):
     kaizen("Q1", title="Seen")
     made = kaizen("R4", as_of=0, out="-", format="md")
 

@@ -71,7 +71,7 @@ def test_tasks_count_in_week_of_change(kaizen, task, clock):
     assert (before["opened"], before["done"], before["open_at_end"]) == (2, 1, 1)
 
 
-def test_open_tasks_ignore_later_changes(kaizen, task, clock):
+def test_open_task_bars_ignore_later_changes(kaizen, task, clock):
     task("2026-11-02T08:00", "2026-11-10T08:00 done", "2026-11-18T08:00 open")
     task("2026-11-03T08:00", "2026-11-18T08:00 done")
     clock("2026-11-20T08:00")
@@ -94,7 +94,7 @@ def test_lead_time_has_a_median_and_classes(kaizen, task, clock):
 @pytest.mark.parametrize(
     "tasks, hours", [(1, 1), (2, 2), (3, 3), (6, 6), (7, 6), (13, 12), (20, 17)]
 )
-def test_lead_time_percentile_is_the_nearest_rank(kaizen, task, clock, tasks, hours):
+def test_lead_time_percentile_uses_nearest_rank(kaizen, task, clock, tasks, hours):
     """At least 85 of 100 tasks took no longer, and fewer than 85 took less."""
     for hour in range(1, tasks + 1):
         task("2026-11-09T00:00", f"2026-11-09T{hour:02d}:00 done")
@@ -103,7 +103,7 @@ def test_lead_time_percentile_is_the_nearest_rank(kaizen, task, clock, tasks, ho
     assert data(kaizen, week="2026-W46")["numbers"]["now"]["lead_85_ms"] == hours * 3_600_000
 
 
-def test_failed_verdict_after_done_is_rework(kaizen, task, clock):
+def test_failed_verdict_after_done_counts_as_rework(kaizen, task, clock):
     judged_after = task("2026-11-09T08:00", "2026-11-09T10:00 done")
     judged_before = task("2026-11-09T11:00")
     kaizen("Q2", task_id=judged_before, conclusion="VERIFICATION_FAILED", summary="No.")
@@ -136,7 +136,7 @@ def test_pass_rate_ignores_recorded_proofs(kaizen, clock):
     assert (now["verdicts"], now["pass_rate"]) == (3, 0.6667)
 
 
-def test_a_day_is_that_of_the_reader(kaizen, task, clock):
+def test_period_report_uses_reader_timezone(kaizen, task, clock):
     task("2026-11-09T22:30")
     clock("2026-11-20T08:00")
 
@@ -147,7 +147,7 @@ def test_a_day_is_that_of_the_reader(kaizen, task, clock):
     assert opened == {"UTC": [1, 0, 0, 0, 0, 0, 0], "Asia/Kathmandu": [0, 1, 0, 0, 0, 0, 0]}
 
 
-def test_cost_is_by_day_dearest_task_first(kaizen, task, clock):
+def test_costs_are_summed_by_day_and_task(kaizen, task, clock):
     cheap, dear = task("2026-11-09T08:00", title="Cheap"), task("2026-11-09T08:00", title="Dear")
     kaizen("T1", name="a", task_id=cheap, tokens_in=900, tokens_out=100, cost_usd=0.5)
     clock("2026-11-11T08:00")
@@ -163,7 +163,7 @@ def test_cost_is_by_day_dearest_task_first(kaizen, task, clock):
     ]  # fmt: skip
 
 
-def test_mixed_results_on_one_tree_are_flakiest(kaizen, clock, root, tmp_path):
+def test_command_with_mixed_results_is_flakiest(kaizen, clock, root, tmp_path):
     clock("2026-11-09T08:00")
     flag = tmp_path / "flag"  # outside of the project, so that the tree stays as it is
     flaky, broken = ["test", "-e", str(flag)], ["false"]
@@ -212,7 +212,7 @@ def test_predictions_closed_in_the_period_are_scored(kaizen, clock):
     assert "Calibration" in written(kaizen, week="2026-W46", format="html")
 
 
-def test_next_points_have_commands(kaizen, task, clock):
+def test_next_steps_name_their_commands(kaizen, task, clock):
     blocked = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Waits for the vendor")
     task("2026-11-09T08:00", "2026-11-10T09:00 blocked", title="Waits too")
     held = task("2026-11-09T08:00", title="Held")
@@ -240,7 +240,7 @@ def test_next_points_have_commands(kaizen, task, clock):
     assert "1 more like it" in points[1]["text"]
 
 
-def test_every_command_that_leads_on_runs(kaizen, task, clock, cli):
+def test_commands_of_next_steps_succeed(kaizen, task, clock, cli):
     held = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Held")
     kaizen("T1", name="a", trace_id="nightly 'run'", cost_usd=1)
     kaizen("Q2", conclusion="NEEDS_HUMAN_DECISION", summary="It leaks.")
@@ -255,15 +255,15 @@ def test_every_command_that_leads_on_runs(kaizen, task, clock, cli):
     assert held
 
 
-def test_settled_record_leaves_no_point(kaizen, task, clock):
+def test_done_task_gives_no_next_step(kaizen, task, clock):
     task("2026-11-09T08:00", "2026-11-09T09:00 done")
     clock("2026-11-20T08:00")
 
     assert data(kaizen, week="2026-W46")["next"] == []
-    assert "Nothing: no objection" in written(kaizen, week="2026-W46")
+    assert "Nothing needs attention: no objection" in written(kaizen, week="2026-W46")
 
 
-def test_test_records_do_not_count(kaizen, clock):
+def test_test_records_are_not_counted(kaizen, clock):
     clock("2026-11-09T08:00")
     made = kaizen("W1", title="T", summary="S", test=True)["id"]
     kaizen("W2", id=made, status="blocked")
@@ -277,7 +277,7 @@ def test_test_records_do_not_count(kaizen, clock):
     assert found["next"] == []
 
 
-def test_scope_narrows_everything(kaizen, task, clock):
+def test_scope_filters_every_number(kaizen, task, clock):
     inside = task("2026-11-09T08:00", "2026-11-09T09:00 done", scope="docs")
     task("2026-11-09T08:00", "2026-11-09T09:00 blocked", scope="engine")
     kaizen("T1", name="a", task_id=inside, cost_usd=1)
@@ -299,7 +299,7 @@ def test_scope_narrows_everything(kaizen, task, clock):
     assert [point["what"] for point in found["next"]] == ["Most expensive"]
 
 
-def test_current_week_compares_same_days(kaizen, task, clock):
+def test_current_week_is_compared_with_same_days(kaizen, task, clock):
     task("2026-11-03T08:00")
     task("2026-11-06T08:00")
     task("2026-11-11T09:00")
@@ -314,7 +314,7 @@ def test_current_week_compares_same_days(kaizen, task, clock):
     "code, options", [("R8", {}), ("R9", {"last": True}), ("R10", {}), ("R8", {"days": 5})]
 )
 @pytest.mark.parametrize("format", ["html", "md", "json"])
-def test_footer_repeats_report_on_any_day(kaizen, task, clock, code, options, format):
+def test_footer_command_reproduces_report_later(kaizen, task, clock, code, options, format):
     import shlex
 
     task("2026-10-03T08:00", "2026-11-09T10:00 blocked")
@@ -334,7 +334,7 @@ def test_footer_repeats_report_on_any_day(kaizen, task, clock, code, options, fo
 
 @pytest.mark.parametrize("code", ["R8", "R9", "R10"])
 @pytest.mark.parametrize("format", ["html", "md", "json"])
-def test_empty_database_says_what_to_do(kaizen, clock, code, format):
+def test_report_on_empty_database_suggests_w1(kaizen, clock, code, format):
     kaizen("K1")
     text = written(kaizen, code, format)
 
@@ -344,7 +344,7 @@ def test_empty_database_says_what_to_do(kaizen, clock, code, format):
         assert json.loads(text)["data"]["numbers"]["now"]["opened"] == 0
 
 
-def test_hostile_texts_stay_texts(kaizen, task, clock):
+def test_hostile_texts_are_escaped(kaizen, task, clock):
     made = task(
         "2026-11-09T08:00", "2026-11-09T09:00 blocked", title="<script>alert(1)</script> | **bold**"
     )
@@ -357,7 +357,7 @@ def test_hostile_texts_stay_texts(kaizen, task, clock):
     assert "\\| \\*\\*bold" in text
 
 
-def test_year_shows_months_and_month_days(kaizen, task, clock):
+def test_year_lists_months_and_month_lists_days(kaizen, task, clock):
     task("2026-02-10T08:00", "2026-03-01T09:00 done")
     clock("2026-11-20T08:00")
 

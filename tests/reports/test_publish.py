@@ -31,7 +31,7 @@ def entries(kaizen):
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_report_becomes_artifact_with_hash_and_anchor(seen, root, format):
+def test_report_is_recorded_as_anchored_artifact(seen, root, format):
     before = entries(seen)
     made = seen("R4", format=format)
     data = (root / made["path"]).read_bytes()
@@ -50,7 +50,7 @@ def test_report_becomes_artifact_with_hash_and_anchor(seen, root, format):
     assert entries(seen) == before + 1 == seen("K8")["entries"]
 
 
-def test_changed_report_fails_its_hash(seen, root, cli):
+def test_modified_report_fails_hash_check(seen, root, cli):
     made = seen("R4")
     (root / made["path"]).write_text("<h1>All is well</h1>")
 
@@ -71,7 +71,7 @@ def test_footer_names_log_root_and_command(seen, root, format):
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_footer_command_makes_same_bytes(seen, root, cli, format):
+def test_footer_command_reproduces_report_bytes(seen, root, cli, format):
     first = seen("R4", format=format, query="Seen", since="2026-01-01")
     seen("Q1", title="Seen later")
     again = cli(*first["again"].split()[1:], "--out", "again")
@@ -80,7 +80,7 @@ def test_footer_command_makes_same_bytes(seen, root, cli, format):
     assert (root / "again").read_bytes() == (root / first["path"]).read_bytes()
 
 
-def test_a_file_is_never_overwritten(seen, root):
+def test_existing_file_is_not_overwritten(seen, root):
     (root / "mine.html").write_text("mine")
     before = entries(seen)
     with pytest.raises(Conflict):
@@ -89,7 +89,7 @@ def test_a_file_is_never_overwritten(seen, root):
     assert (root / "mine.html").read_text() == "mine" and entries(seen) == before
 
 
-def test_inside_file_is_recorded_by_path(seen, root):
+def test_report_inside_project_is_recorded_by_path(seen, root):
     made = seen("R4", out=str(root / "new folder" / "report.html"))
     artifact = artifact_of(seen, made)
 
@@ -97,7 +97,7 @@ def test_inside_file_is_recorded_by_path(seen, root):
     assert (artifact["kind"], (root / made["path"]).is_file()) == ("file", True)
 
 
-def test_outside_file_is_recorded_by_name(seen, root, tmp_path):
+def test_report_outside_project_is_recorded_by_name(seen, root, tmp_path):
     made = seen("R4", out=str(tmp_path / "elsewhere" / "report.html"))
     artifact = artifact_of(seen, made)
 
@@ -116,7 +116,7 @@ def test_outside_file_is_recorded_by_name(seen, root, tmp_path):
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_out_dash_prints_and_records_nothing(seen, root, cli, format):
+def test_out_dash_prints_report_without_recording(seen, root, cli, format):
     before = entries(seen)
     shown = cli("R4", "--format", format, "--out", "-")
 
@@ -124,7 +124,7 @@ def test_out_dash_prints_and_records_nothing(seen, root, cli, format):
     assert shown.out == (root / seen("R4", format=format)["path"]).read_text()
 
 
-def test_unwritable_folder_records_nothing(seen, root, cli):
+def test_unwritable_exports_folder_records_nothing(seen, root, cli):
     (root / "AI" / "db" / "exports").rmdir()
     (root / "AI" / "db" / "exports").write_text("in the way")
     before = entries(seen)
@@ -140,7 +140,7 @@ def test_unrecorded_report_leaves_no_file(seen, root, cli):
     assert (refused.exit_code, exports(root)) == (Busy.exit_code, [])
 
 
-def test_open_hands_the_file_to_the_browser(seen, root, cli, tmp_path):
+def test_open_passes_file_to_browser(seen, root, cli, tmp_path):
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > "{tmp_path}/asked"\n')
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
@@ -149,7 +149,7 @@ def test_open_hands_the_file_to_the_browser(seen, root, cli, tmp_path):
     assert (tmp_path / "asked").read_text() == (root / done.json["path"]).as_uri()
 
 
-def test_open_without_browser_says_so(seen, root, cli, tmp_path):
+def test_open_without_browser_prints_advice(seen, root, cli, tmp_path):
     done = cli(
         "R4",
         "--open",
@@ -157,16 +157,16 @@ def test_open_without_browser_says_so(seen, root, cli, tmp_path):
     )
 
     assert done.exit_code == 0 and len(exports(root)) == 1
-    assert "open the file by hand" in done.out + done.err
+    assert "Open the file yourself" in done.out + done.err
 
 
 @pytest.mark.parametrize("words", [["--format", "md"], ["--format", "json"], ["--out", "-"]])
-def test_only_an_html_file_can_be_opened(seen, root, cli, words):
+def test_open_is_refused_without_html_file(seen, root, cli, words):
     assert cli("R4", "--open", *words, "--json").exit_code == Usage.exit_code
     assert exports(root) == []
 
 
-def test_report_record_can_be_test_record(seen):
+def test_report_with_test_flag_is_removed_by_k7(seen):
     made = seen("R4", test=True)
 
     assert artifact_of(seen, made)["test"] is True
@@ -182,17 +182,17 @@ def test_same_op_id_writes_no_second_file(seen, root):
     assert (again["path"], again["replayed"], len(exports(root))) == (first["path"], True, 1)
 
 
-def test_report_without_database_says_what_to_do(cli):
+def test_report_without_database_fails_with_advice(cli):
     refused = cli("R4", "--json")
 
     assert refused.exit_code != 0 and refused.error["next"]
 
 
-def test_terminal_gets_numbers_path_and_command(seen, cli):
+def test_terminal_output_has_numbers_path_and_command(seen, cli):
     done = cli("R4")
 
     assert (
         "reported, unknown  1" in done.out
         and "HTML: AI/db/exports/" in done.out
-        and "Again: kaizen R4" in done.out
+        and "Repeat with: kaizen R4" in done.out
     )

@@ -54,7 +54,7 @@ def page(kaizen, format="md", **options):
     return kaizen("P2", id="@last", format=format, **{**MADE, **options})["document"]
 
 
-def test_run_page_has_numbers_of_card(kaizen, run):
+def test_run_page_repeats_card_numbers(kaizen, run):
     run(Model(build=[BROKEN, main_with(ROUTE)]))
     card, data = kaizen("P2", id="@last"), json.loads(page(kaizen, "json"))["data"]
 
@@ -81,7 +81,7 @@ def test_run_page_has_criteria_findings_proofs_and_change(kaizen, run):
     assert '<span class="good">+def health() -&gt; dict[str, str]:</span>' in text
 
 
-def test_run_page_is_reproducible_and_past_unchanged(kaizen, run):
+def test_run_page_is_reproducible_and_respects_as_of(kaizen, run):
     made = run(Model())
     first = kaizen("P2", id=made["id"], format="html", timezone="UTC")
     again = kaizen("P2", id=made["id"], format="html", timezone="UTC")
@@ -93,7 +93,7 @@ def test_run_page_is_reproducible_and_past_unchanged(kaizen, run):
     assert "There is no candidate yet." in page(kaizen, as_of=begun + 1)
 
 
-def test_long_change_is_cut_with_path_to_rest(kaizen, run, root):
+def test_long_change_is_cut_with_file_path(kaizen, run, root):
     made = run(Model(build=[main_with(LONG)]))
     text = page(kaizen)
 
@@ -108,10 +108,10 @@ def test_modified_change_file_is_not_shown(kaizen, run, root):
     path = root / "AI" / "work" / "runs" / made["id"] / "change.diff"
     path.write_text(path.read_text().replace("health", "wealth"))
 
-    assert "is gone, or is not what was recorded" in page(kaizen) and "wealth" not in page(kaizen)
+    assert "is gone or was modified" in page(kaizen) and "wealth" not in page(kaizen)
 
 
-def test_missing_usage_is_unknown_on_the_page(kaizen, run):
+def test_missing_usage_is_shown_as_unknown(kaizen, run):
     run(Model(**{step: [Answer(answers[0], usage=None)] for step, answers in GOOD.items()}))
     text = page(kaizen)
 
@@ -146,7 +146,7 @@ def test_ledger_report_lists_every_run_event(kaizen, run):
         assert said in story
 
 
-def test_topic_finds_run_by_request_words(kaizen, run):
+def test_topic_report_finds_run_by_request_words(kaizen, run):
     made = run(Model())
     found = kaizen("R11", query="health", format="json", **MADE)["data"]["records"]
 

@@ -15,7 +15,7 @@ def found(kaizen, **more):
     return kaizen("R6", out="-", format="md", **more)["data"]
 
 
-def test_line_runs_from_oldest_to_current_version(kaizen, source):
+def test_version_chain_runs_from_oldest_to_current(kaizen, source):
     first = source(version="1")
     second = source(version="2", supersedes=first)
     source("Alone")
@@ -26,7 +26,7 @@ def test_line_runs_from_oldest_to_current_version(kaizen, source):
     ]
 
 
-def test_words_of_old_version_find_whole_line(kaizen, source):
+def test_query_for_old_version_finds_whole_chain(kaizen, source):
     first = source("Handbook")
     second = source("Manual", supersedes=first)
 
@@ -35,7 +35,7 @@ def test_words_of_old_version_find_whole_line(kaizen, source):
     ] == [[first, second]]
 
 
-def test_test_source_is_left_out_of_lines(kaizen, source):
+def test_test_source_is_left_out_of_chains(kaizen, source):
     first = source()
     source(supersedes=first, test=True)
 
@@ -67,7 +67,7 @@ def test_records_citing_superseded_source_are_listed(kaizen, source):
     assert {(row["source_id"], row["newer_id"]) for row in standing} == {(old, new)}
 
 
-def test_promoted_or_retired_lesson_cites_nothing(kaizen, source):
+def test_promoted_or_retired_lesson_is_not_listed(kaizen, source):
     old = source()
     gotcha = kaizen("G1", title="T", summary="S", body="B", evidence=[old])["id"]
     retired = kaizen("G1", title="T", summary="S", body="B", evidence=[old])["id"]
@@ -94,7 +94,7 @@ def test_missing_fields_are_counted_by_tier(kaizen, source):
     assert len(found(kaizen, tier="canonical")["sources"]) == 1
 
 
-def test_source_age_counts_from_reading(kaizen, source):
+def test_source_age_starts_at_retrieval(kaizen, source):
     source(retrieved_at="2020-01-01")
     (tier,) = found(kaizen)["tiers"]
 

@@ -13,19 +13,19 @@ def labels(unit, *times, zone=UTC):
     return made["unit"], [(row["label"], row["n"]) for row in made["periods"]]
 
 
-def test_empty_period_is_zero():
+def test_period_without_events_counts_zero():
     assert labels("week", "2026-12-21T10:00:00.000Z", "2027-01-04T10:00:00.000Z") == (
         "week", [("2026-W52", 1), ("2026-W53", 0), ("2027-W01", 1)],
     )  # fmt: skip
 
 
-def test_last_day_is_followed_by_next_month():
+def test_month_after_january_31_is_not_skipped():
     assert labels("month", "2026-01-31T10:00:00.000Z", "2026-03-01T10:00:00.000Z") == (
         "month", [("2026-01", 1), ("2026-02", 0), ("2026-03", 1)],
     )  # fmt: skip
 
 
-def test_a_day_is_the_readers_own():
+def test_day_depends_on_timezone():
     half_past = "2026-11-16T18:30:00.000Z"  # midnight in Kolkata, which is half an hour off
 
     assert labels("day", half_past, zone=Zone("Asia/Kolkata"))[1] == [("2026-11-17", 1)]
@@ -41,12 +41,12 @@ def test_a_day_is_the_readers_own():
         ("2096-01-01", "year"),
     ],
 )
-def test_too_many_periods_become_longer(last, unit):
+def test_long_range_uses_longer_periods(last, unit):
     used, periods = labels("day", "2026-01-01T00:00:00.000Z", f"{last}T00:00:00.000Z")
 
     assert used == unit and sum(number for _, number in periods) == 2
     assert len(periods) <= PERIODS_MAX + 1 or unit == "year"
 
 
-def test_without_rows_there_are_no_periods():
+def test_no_rows_give_no_periods():
     assert sum_by_period([], UTC, "week") == {"unit": "week", "periods": []}

@@ -39,7 +39,7 @@ def events(kaizen, id, **asked):
 # What happened
 
 
-def test_records_of_task_follow_log_order(kaizen):
+def test_task_events_follow_log_order(kaizen):
     task, other = start(kaizen, done_when=["true"]), start(kaizen, "Release")
     kaizen("W11", id=task, kind="blocks", target_id=other)
     kaizen("W11", id=other, kind="relates-to", target_id=task)
@@ -92,7 +92,7 @@ def test_records_of_task_follow_log_order(kaizen):
     assert "> \\- First" in text and "> No network." in text
 
 
-def test_uppermost_span_is_told_with_totals(kaizen):
+def test_root_span_event_includes_totals(kaizen):
     task, other = start(kaizen), start(kaizen, "Other")
     top = kaizen("T1", name="run", kind="run", task_id=task, duration_ms=9_000, cost_usd=0.5)["id"]
     inner = kaizen(
@@ -112,7 +112,7 @@ def test_uppermost_span_is_told_with_totals(kaizen):
     }
 
 
-def test_newest_of_many_events_are_told(kaizen, tmp_path):
+def test_limit_keeps_newest_events(kaizen, tmp_path):
     task = start(kaizen)
     lines = tmp_path / "notes.jsonl"
     lines.write_text(
@@ -124,13 +124,13 @@ def test_newest_of_many_events_are_told(kaizen, tmp_path):
     found = told(kaizen, id=task, limit=5)
     assert len(found["events"]) == 5 and found["events_before"] == 9_997
     assert found["events"][-1]["what"] == 'changed task "README polish": status open → done'
-    assert "9,997 events before these: --limit shows more." in written(kaizen, id=task, limit=5)
+    assert "9,997 events before these are not shown." in written(kaizen, id=task, limit=5)
 
 
 # How far it is
 
 
-def test_numbers_show_age_and_lead_time(kaizen, at):
+def test_task_report_shows_age_and_lead_time(kaizen, at):
     at(0)
     task = start(kaizen, priority="critical")
     at(3)
@@ -160,7 +160,7 @@ def test_proofs_are_counted_by_outcome_and_tier(kaizen):
     assert "| proofs passed, reported | 1 |" in text
 
 
-def test_condition_is_witnessed_on_tree_or_never(kaizen):
+def test_done_conditions_show_last_witnessed_proof(kaizen):
     task = start(kaizen, done_when=["true", "pytest -q"])
     proof = kaizen("Q1", run=["true"], task_id=task)
 
@@ -171,7 +171,7 @@ def test_condition_is_witnessed_on_tree_or_never(kaizen):
     assert "| `pytest -q` | never witnessed | – | – | – |" in text
 
 
-def test_the_report_knows_no_working_tree(kaizen, root):
+def test_working_tree_does_not_change_task_report(kaizen, root):
     task = start(kaizen, done_when=["true"])
     kaizen("Q1", run=["true"], task_id=task)
     before = written(kaizen, "html", id=task)
@@ -180,20 +180,20 @@ def test_the_report_knows_no_working_tree(kaizen, root):
     assert written(kaizen, "html", id=task) == before
 
 
-def test_verdict_stands_until_superseded(kaizen):
+def test_superseded_objection_is_not_listed(kaizen):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It breaks.")
-    assert "## Objections that stand" in written(kaizen, id=task)
+    assert "## Open objections" in written(kaizen, id=task)
 
     later = kaizen("Q2", task_id=task, conclusion="VERIFIED_ACCEPTABLE", summary="It holds.")["id"]
-    assert "## Objections that stand" not in written(kaizen, id=task)
+    assert "## Open objections" not in written(kaizen, id=task)
     assert f"superseded by {later}" in events(kaizen, task)[1]
 
 
 # The drawing
 
 
-def test_trace_is_drawing_or_markdown_table(kaizen):
+def test_trace_is_svg_in_html_and_table_in_markdown(kaizen):
     task = start(kaizen)
     top = kaizen("T1", name="run <b>", kind="run", task_id=task, duration_ms=1_000)["id"]
     kaizen("T1", name="tool", kind="tool", parent=top, duration_ms=400, status="error")
@@ -207,7 +207,7 @@ def test_trace_is_drawing_or_markdown_table(kaizen):
     assert "| · tool | tool | error |" in written(kaizen, id=task)
 
 
-def test_huge_trace_is_counted_not_drawn(kaizen, tmp_path):
+def test_huge_trace_is_counted_but_not_drawn(kaizen, tmp_path):
     task = start(kaizen)
     lines = tmp_path / "spans.jsonl"
     lines.write_text(
@@ -232,22 +232,22 @@ def test_task_queries_scan_no_table(kaizen):
 
     for sql in (
         task_story.NEWEST,
-        task_story.NUMBER,
+        task_story.EVENT_COUNT,
         task_story.COST,
-        task_story.BELOW,
+        task_story.SPAN_TOTALS,
         task_story.TRACES,
     ):
         assert scans(kaizen, sql) <= {"SCAN e", "SCAN own", "SCAN below"}, (
             "only what was chosen before"
         )
     for kind in KINDS:
-        assert scans(kaizen, event_words.build_question(kind).format(asked=event.BY_SEQ)) == set()
+        assert scans(kaizen, event_words.build_query(kind).format(condition=event.BY_SEQ)) == set()
 
 
 # Which task
 
 
-def test_test_task_report_says_so(kaizen):
+def test_report_of_test_task_is_labeled(kaizen):
     task = start(kaizen, test=True)
     kaizen("W2", id=task, note="Only a try.")
 
@@ -255,7 +255,7 @@ def test_test_task_report_says_so(kaizen):
     assert len(events(kaizen, task)) == 2
 
 
-def test_test_records_are_not_in_real_story(kaizen):
+def test_task_story_omits_test_records(kaizen):
     task = start(kaizen)
     kaizen("Q1", task_id=task, title="Try", test=True)
 
@@ -263,13 +263,13 @@ def test_test_records_are_not_in_real_story(kaizen):
     assert told(kaizen, id=task)["proofs"] == []
 
 
-def test_the_footer_names_the_whole_id(kaizen):
+def test_footer_command_has_full_task_id(kaizen):
     task = start(kaizen)
 
     assert f"--id {task} " in kaizen("R1", id="@last", out="-")["again"]
 
 
-def test_unknown_task_exits_3_filter_with_id_is_refused(cli, kaizen):
+def test_unknown_task_or_filter_with_id_is_refused(cli, kaizen):
     start(kaizen)
 
     assert cli("R1", "--id", "task_2000", "--json").exit_code == 3
@@ -279,7 +279,7 @@ def test_unknown_task_exits_3_filter_with_id_is_refused(cli, kaizen):
         kaizen("R1", id="@last", scope="docs")
 
 
-def test_past_of_task_is_told_unchanged(kaizen):
+def test_as_of_shows_earlier_task_state(kaizen):
     task = start(kaizen)
     kaizen("W2", id=task, status="active", title="Renamed")
 
@@ -303,7 +303,7 @@ def test_task_report_is_reproducible(kaizen, format):
     assert again["document"] == first["document"]
 
 
-def test_hostile_text_stays_text(kaizen):
+def test_hostile_task_text_is_escaped_and_cut(kaizen):
     hostile = "<script>alert(1)</script> \x1b[31m \u202e`x` | **b**"
     task = start(kaizen, hostile, body=hostile + "\n" + "x" * 900_000, scope=hostile)
     kaizen("T1", name=hostile, task_id=task, duration_ms=5)

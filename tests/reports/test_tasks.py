@@ -48,7 +48,7 @@ def test_blocked_task_is_listed_with_its_blocker(kaizen):
     assert "nothing that is recorded" in written(kaizen)
 
 
-def test_opened_and_done_use_reader_days(kaizen, at):
+def test_throughput_uses_reader_days(kaizen, at):
     at(0)
     start(kaizen)
     at(0.49)  # 23:45 UTC
@@ -68,7 +68,7 @@ def test_opened_and_done_use_reader_days(kaizen, at):
     assert kathmandu["opened"] == [1, 1, 0]
 
 
-def test_reopened_or_twice_closed_task_counts_once(kaizen):
+def test_task_closed_twice_counts_once_as_done(kaizen):
     twice, reopened = start(kaizen), start(kaizen, "Reopened")
     for id, status in (
         (twice, "done"),
@@ -85,7 +85,7 @@ def test_reopened_or_twice_closed_task_counts_once(kaizen):
     assert found["statuses"]["done"] == sum(found["throughput"]["done"]) == 1
 
 
-def test_chart_labels_leave_room_between_them(kaizen, at):
+def test_chart_labels_do_not_overlap(kaizen, at):
     for day in range(20):
         at(day)
         start(kaizen)
@@ -97,7 +97,7 @@ def test_chart_labels_leave_room_between_them(kaizen, at):
     assert len(labels) >= 3 and min(gaps) > 5 * 7, "five letters of seven units"
 
 
-def test_longer_period_is_counted_by_weeks(kaizen, at):
+def test_long_period_is_counted_by_weeks(kaizen, at):
     at(0)
     start(kaizen)
     at(60)
@@ -144,7 +144,7 @@ def test_task_report_without_tasks_succeeds(kaizen):
 
     assert "No task yet." in written(kaizen)
     start(kaizen)
-    assert "No task fits." in written(kaizen, scope="nowhere")
+    assert "No task matches." in written(kaizen, scope="nowhere")
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])

@@ -80,7 +80,7 @@ def test_hits_are_counted_by_kind_and_by_month(kaizen):
     assert "The best 1 of 4 records of 2 kinds." in report(kaizen, "gate", limit=1)["document"]
 
 
-def test_cut_search_says_at_least(kaizen, monkeypatch):
+def test_truncated_search_reports_minimum_hits(kaizen, monkeypatch):
     monkeypatch.setattr(ranking, "LOOKED_MAX", 2)
     ids = [task(kaizen, "The gate") for _ in range(4)]
     made = report(kaizen, "gate")
@@ -92,7 +92,7 @@ def test_cut_search_says_at_least(kaizen, monkeypatch):
     assert [row["id"] for row in made["data"]["records"]] == ids[:1:-1]
 
 
-def test_scope_of_record_or_its_task_selects(kaizen):
+def test_scope_filter_includes_records_of_scoped_tasks(kaizen):
     there = task(kaizen, "The gate", scope="engine")
     proof = kaizen("Q1", title="The gate", task_id=there)["id"]
     task(kaizen, "The gate")
@@ -104,10 +104,10 @@ def test_scope_of_record_or_its_task_selects(kaizen):
 @pytest.mark.parametrize(
     "query", ["+++", '"', "nothing like it", "AND OR NOT", "title : x*", "(((", "-"]
 )
-def test_missing_query_fails_and_no_hit_succeeds(kaizen, query):
+def test_query_without_hits_gets_advice(kaizen, query):
     task(kaizen, "The gate")
 
-    assert "Try fewer or others" in report(kaizen, query)["document"]
+    assert "Try fewer or other words" in report(kaizen, query)["document"]
 
 
 def test_order_is_stable_after_other_reports(kaizen):
@@ -121,7 +121,7 @@ def test_order_is_stable_after_other_reports(kaizen):
     assert best(kaizen, "gate valve") == first
 
 
-def test_report_is_not_a_hit_of_later_report(kaizen, root):
+def test_topic_search_ignores_earlier_reports(kaizen, root):
     kaizen("K1")
     kaizen("R11", query="gate")
     (root / "gate.txt").write_text("x")
@@ -137,7 +137,7 @@ def test_report_is_not_a_hit_of_later_report(kaizen, root):
     words=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40),
     seen=st.characters(categories=SEEN),
 )
-def test_any_words_get_an_answer(kaizen, words, seen):
+def test_arbitrary_query_returns_ok(kaizen, words, seen):
     task(kaizen, "The gate \u00b2 \u1ed7")
 
     assert report(kaizen, words + seen)["status"] == "OK"

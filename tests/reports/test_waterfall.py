@@ -77,14 +77,14 @@ def test_span_with_missing_parent_is_a_root():
     ]
 
 
-def test_circular_parents_are_shown_once_each():
+def test_spans_in_cycle_appear_once():
     spans = [span("a", 0, 5, "b"), span("b", 1, 5, "a"), span("self", 2, 1, "self")]
 
     assert sorted(name for name, _ in tree(*spans)) == ["a", "b", "self"]
     assert path(*spans)
 
 
-def test_chain_of_ten_thousand_spans_needs_no_recursion():
+def test_chain_of_ten_thousand_spans_is_analyzed():
     chain = [
         span("0", 0, 10_000),
         *(span(str(n), n, 10_000 - n, str(n - 1)) for n in range(1, 10_000)),
@@ -116,7 +116,7 @@ def test_self_time_excludes_children_and_overlaps():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_self_time_matches_counting_milliseconds(seed):
+def test_self_time_equals_brute_force_count(seed):
     dice = random.Random(seed)
     spans = [span("0", 0, 60)]
     for n in range(1, 12):
@@ -132,7 +132,7 @@ def test_self_time_matches_counting_milliseconds(seed):
 # The critical path
 
 
-def test_path_follows_child_that_ended_last():
+def test_critical_path_follows_child_that_ended_last():
     assert path(
         span("run", 0, 100), span("a", 0, 40, "run"), span("beside", 5, 20, "run"),
         span("b", 45, 50, "run"),
@@ -140,7 +140,7 @@ def test_path_follows_child_that_ended_last():
     ) == {"run": 10, "a": 40, "b": 5, "b1": 10, "b2": 35}  # fmt: skip
 
 
-def test_overlapping_span_is_off_the_path():
+def test_overlapping_span_is_not_on_critical_path():
     assert path(span("run", 0, 100), span("long", 0, 90, "run"), span("last", 80, 20, "run")) == {
         "run": 80,
         "last": 20,
@@ -156,7 +156,7 @@ def test_parent_without_duration_lasts_as_long_as_children():
     }
 
 
-def test_path_covers_last_root_and_earlier_roots():
+def test_critical_path_includes_earlier_roots():
     found = analysed(span("one", 0, 30), span("beside", 5, 10), span("two", 40, 60))
 
     assert [(step["name"], step["ms"], step["share"]) for step in found["critical_path"]] == [
@@ -165,14 +165,14 @@ def test_path_covers_last_root_and_earlier_roots():
     ]
 
 
-def test_spans_without_duration_are_off_the_path():
+def test_critical_path_skips_spans_without_duration():
     assert path(span("run", 0, 10), span("mark", 10, 0, "run")) == {"run": 10}
     assert path(span("first", 0), span("last", 0)) == {"first": 0}
     assert analysed(span("only"))["critical_path"][0]["share"] is None
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_path_times_of_one_root_sum_to_wall(seed):
+def test_critical_path_times_sum_to_wall_time(seed):
     dice = random.Random(seed)
     spans = [span("0", dice.randrange(50), dice.randrange(1, 90))]
     for n in range(1, 25):
@@ -192,7 +192,7 @@ def rows_of(block):
 
 
 @pytest.mark.parametrize("width", [80, 90, 100])
-def test_drawing_fits_the_width_and_bars_align(width):
+def test_text_drawing_fits_width_and_aligns_bars(width):
     names = [
         "run",
         "漢字かな" * 20,
@@ -226,7 +226,7 @@ def test_drawing_fits_the_width_and_bars_align(width):
     assert "\x1b" not in block and "\u202e" not in block and "\t" not in block
 
 
-def test_bar_position_and_critical_path_mark():
+def test_bars_show_position_and_critical_path():
     block = waterfall.draw_text(report(
         span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"),
         span("mark", 99, 0, "run"),
@@ -242,13 +242,13 @@ def test_bar_position_and_critical_path_mark():
     assert bars["mark"].strip() == "◆" and bars["mark"].index("◆") == 99 * room // 100
 
 
-def test_trace_without_duration_is_drawn():
+def test_spans_without_duration_are_drawn_as_marks():
     block = waterfall.draw_text(report(span("a"), span("b", parent="a")), 80)
 
     assert [line.split("|")[1].strip() for line in rows_of(block)[1:]] == ["◆", "◆"]
 
 
-def test_empty_columns_leave_room_to_bars():
+def test_bars_are_wider_without_empty_columns():
     plain = rows_of(waterfall.draw_text(report(span("a", 0, 5)), 100))[0]
     full = rows_of(waterfall.draw_text(report(span("a", 0, 5, tokens_in=1, cost_usd=1)), 100))[0]
 
@@ -260,7 +260,7 @@ def test_empty_columns_leave_room_to_bars():
 def test_long_critical_path_is_cut_with_note():
     spans = [span("run", 0, 500), *(span(f"s{n}", n * 10, 10, "run") for n in range(50))]
 
-    assert "21 more spans are on it" in waterfall.draw_text(report(*spans))
+    assert "21 more spans are on the critical path" in waterfall.draw_text(report(*spans))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_long_critical_path_is_cut_with_note():
     (3_600_000, "3,600 s"),
      (99_999_000, "99,999 s"), (100_000_000, "27 h"), (10**12, "11,574 d")],
 )  # fmt: skip
-def test_durations_are_short_in_ms_or_s(ms, shown):
+def test_durations_fit_their_column(ms, shown):
     assert drawing.format_ms(ms) == shown
     assert len(shown) <= waterfall.TIME
 
@@ -290,7 +290,7 @@ def test_small_amounts_are_never_shown_as_zero(usd, shown):
     assert len(shown) <= waterfall.COST
 
 
-def test_preformatted_text_cannot_steer_the_terminal():
+def test_preformatted_text_escapes_terminal_codes():
     assert (
         face.render_result({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3"))
         == "a  b\n  c\\x1b[0m\n"
@@ -318,7 +318,7 @@ def page(monkeypatch):
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'single' & {{ 7 * 7 }} </svg></title>"
 
 
-def test_no_name_becomes_markup(page):
+def test_hostile_span_names_are_escaped(page):
     html = page(
         span("run", 0, 10, name=HOSTILE, model=HOSTILE),
         span("a", 0, 5, "run", name=HOSTILE, status="error"),
@@ -329,7 +329,7 @@ def test_no_name_becomes_markup(page):
     assert "&lt;script&gt;alert(1)" in html
 
 
-def test_drawing_has_title_alternative_axis_and_table(page):
+def test_svg_has_title_description_axis_and_table(page):
     html = page(
         span("run", 0, 5_000), span("part", 1_000, 2_000, "run"), span("mark", 4_000, 0, "run")
     )
@@ -352,7 +352,7 @@ def test_page_loads_nothing_external(page):
     assert not re.search(r"""(src|href)=|@import|url\(|https?://""", html)
 
 
-def test_huge_trace_is_drawn_partly_and_listed_whole(page):
+def test_huge_trace_is_partly_drawn_and_fully_listed(page):
     html = page(span("run", 0, 2_000), *(span(f"s{n}", n, 1, "run") for n in range(1_500)))
 
     assert html.count("<rect") == drawing.ROWS_MAX
@@ -361,7 +361,7 @@ def test_huge_trace_is_drawn_partly_and_listed_whole(page):
 
 
 @pytest.mark.parametrize("wall_ms", [0, 1, 7, 8, 99, 1_000, 59_999, 10**12])
-def test_ticks_are_round_few_and_start_at_zero(wall_ms):
+def test_axis_ticks_are_round_and_start_at_zero(wall_ms):
     found = drawing.choose_ticks(wall_ms)
 
     assert found[0] == 0 and found[-1] <= wall_ms

@@ -39,27 +39,27 @@ def localtime(tmp_path, monkeypatch):
         ("Europe", "UTC"),
     ],
 )
-def test_tz_names_the_zone_or_means_utc(monkeypatch, said, meant):
+def test_invalid_tz_variable_means_utc(monkeypatch, said, meant):
     monkeypatch.setenv("TZ", said)
 
     assert find_local_timezone() == meant == Zone().name
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/Argentina/Ushuaia"])
-def test_without_tz_the_machine_decides(localtime, name):
+def test_without_tz_the_system_zone_is_used(localtime, name):
     localtime(name)
 
     assert Zone().name == name
 
 
-def test_a_machine_without_a_zone_has_utc(monkeypatch, tmp_path):
+def test_missing_system_zone_means_utc(monkeypatch, tmp_path):
     monkeypatch.delenv("TZ", raising=False)
     monkeypatch.setattr(zone, "LOCALTIME", str(tmp_path / "nothing"))
 
     assert Zone().name == "UTC"
 
 
-def test_a_zone_that_is_told_wins(monkeypatch):
+def test_explicit_zone_overrides_tz_variable(monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Kolkata")
 
     assert Zone("Europe/Berlin").show("2026-11-16T10:00:00.000Z") == "2026-11-16 11:00"

@@ -1,4 +1,4 @@
-"""A project that reports are tried on: a record of every kind, whose texts try to be anything but text."""
+"""A test project with records of every kind, whose texts contain markup and control characters."""
 
 import json
 import os
@@ -21,13 +21,13 @@ LINE = (
 PROSE = f"{LINE}\n</script></table>\n\n# No heading\n- [x] no list\n```\n1. {LINE}\n| a | b |\n|---|---|\n"
 LONG = PROSE + "\u202eab<b>\x1b]0;t\x07" * 90_000  # about a megabyte
 TEXTS = {"line": LINE, "prose": PROSE, "words": [LINE], "items": [LINE]}
-ASKED = {
+OPTIONS = {
     "P8": "--left driver=model --right driver=model",
     "R8": "",
     "R9": "",
     "R10": "",
     "R11": "hacked",
-}  # whose examples ask for what this project does not have
+}  # options instead of those of the example, which do not suit this project
 NOT_TEXT = (
     "done_when",
     "url",
@@ -37,11 +37,11 @@ NOT_TEXT = (
     "contract",
     "protocol",
     "driver",
-)  # have a meaning of their own
+)  # options whose value must stay valid
 
 
 def hostile(door):
-    """A door through which every text becomes a hostile one."""
+    """Return a door that replaces every text by a hostile one."""
 
     def call(code, op_id=None, **given):
         command = find_command(code)
@@ -61,7 +61,7 @@ def _text(command, name, value):
 
 
 def record(door, root):
-    """Plain records and hostile ones of every kind, and enough of them that tables are long."""
+    """Add plain and hostile records of every kind, enough for long tables."""
     record_every_kind(door, root)
     record_every_kind(hostile(door), root)
     record_run(door, root)
@@ -79,7 +79,7 @@ def record(door, root):
 
 
 def record_run(door, root):
-    """A run of the factory whose request, spec, findings and change are hostile; the reviewer rejects it."""
+    """Add a rejected factory run with a hostile request, spec, finding and change."""
     request = f"add a /health endpoint {LINE}"
     spec = {"title": LINE[:120], "criteria": [{"id": "C1", "text": request}], "constraints": [LINE]}
     route = factory.ROUTE + "".join(f"# {line}\n" for line in PROSE.split("\n"))
@@ -97,30 +97,35 @@ def record_run(door, root):
 
 
 def codes(format="html"):
-    """The reports that can be had in this format."""
+    """Return the codes of the reports that have this format."""
     commands = [find_command(code) for code in COMMANDS]
     return [
-        one.code
-        for one in commands
-        if "format" in one.options and format in fields.get_field(one, "format").choices
+        command.code
+        for command in commands
+        if "format" in command.options and format in fields.get_field(command, "format").choices
     ]
 
 
 def words(code, **other):
-    """The example of a command as words, with these options instead of its own."""
-    asked = ASKED.get(code, find_command(code).example.partition(code)[2])
-    example, kept = shlex.split(asked), []
-    for at, word in enumerate(example):
-        if not {word, example[at - 1] if at else ""} & {"--" + name for name in (*other, "open")}:
-            kept.append(word)
-    return [*kept, *(word for name, value in other.items() for word in ("--" + name, str(value)))]
+    """Return the arguments of the example of a command, with these options replaced."""
+    example = shlex.split(OPTIONS.get(code, find_command(code).example.partition(code)[2]))
+    omitted = {"--" + name for name in (*other, "open")}
+    remaining = [
+        word
+        for before, word in zip(["", *example], example, strict=False)
+        if not {word, before} & omitted
+    ]
+    return [
+        *remaining,
+        *(word for name, value in other.items() for word in ("--" + name, str(value))),
+    ]
 
 
-def made(code, root, path, format="html"):
-    """The report that the example of a command asks for, written to `path`."""
+def write_report(code, root, path, format="html"):
+    """Write the report of the example of a command to `path`; return the path."""
     command = [sys.executable, str(ROOT / "kaizen.py"), code, *words(code, format=format, out=path)]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     return path

@@ -35,6 +35,16 @@ if code == "W1":
 answer = {"status": "OK", "records": tasks.read_text().split() if tasks.exists() else []}
 print(json.dumps(answer) if "--json" in sys.argv else f"answer to {sys.argv[1:]}")
 """
+DEMO = """
+import pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+folder.mkdir(parents=True)
+launcher = pathlib.Path("kaizen.py").read_text()
+pinned = launcher.replace("environ.setdefault(", "environ.__setitem__(")
+pinned = pinned.replace("pathlib.Path(os", "pathlib.Path(__file__).parent or (os")
+(folder / "kaizen.py").write_text(pinned)
+(folder / "weekly.html").write_text("")
+"""
 STAND_IN_PYTEST = "import sys; print('pytest got', sys.argv[1:]); sys.exit(5)"
 
 
@@ -42,6 +52,8 @@ def make_project(root, requirements=(), dev=()):
     (root / "kaizen_components").mkdir(parents=True)
     (root / "kaizen_components" / "__init__.py").write_text("")
     (root / "kaizen.py").write_text(STAND_IN)
+    (root / "support_scripts").mkdir()
+    (root / "support_scripts" / "demo.py").write_text(DEMO)
     (root / "requirements-kaizen.txt").write_text("\n".join(["# why: docs", *requirements]))
     (root / "requirements-dev.txt").write_text("\n".join(["-r requirements-kaizen.txt", *dev]))
     shutil.copytree(REPO / "setup", root / "setup", ignore=shutil.ignore_patterns("__pycache__"))
@@ -133,9 +145,10 @@ def bare(tmp_path):
 def test_first_run_sets_up_and_records_loop(fresh):
     root, run = fresh
     assert (run.returncode, run.stderr) == (0, "")
-    assert "[1/6] virtual environment … created" in run.stdout
-    assert "[2/6] packages … installing … libsql==9.9.9, click==9.9.9" in run.stdout
-    assert (root / "tasks").read_text() == "task_1"
+    assert "[1/7] virtual environment … created" in run.stdout
+    assert "[2/7] packages … installing … libsql==9.9.9, click==9.9.9" in run.stdout
+    assert (root / "AI/work/demo/tasks").read_text() == "task_1"
+    assert not (root / "tasks").exists()
     assert [
         line.split("kaizen.py ")[1].split()[0]
         for line in run.stdout.splitlines()
@@ -165,22 +178,21 @@ def test_second_run_changes_nothing(fresh):
     root, _ = fresh
     run = open_door(root, cwd="/")
     assert run.returncode == 0
-    assert "[1/6] virtual environment … ready" in run.stdout
-    assert "already there" in run.stdout and "the database has tasks already" in run.stdout
-    assert "$ .venv/bin/python kaizen.py W1" not in run.stdout
+    assert "[1/7] virtual environment … ready" in run.stdout
+    assert "already there" in run.stdout and "first loop … there already" in run.stdout
+    assert "$ .venv/bin/python AI/work/demo/kaizen.py W1" not in run.stdout
 
 
 @pytest.mark.parametrize(
     "demo", [None, "raise ValueError('no room')", "import sys; sys.exit('no room')"]
 )
 def test_failed_demo_is_only_a_note(bare, demo):
-    if demo:
-        (bare / "support_scripts").mkdir()
-        (bare / "support_scripts" / "demo.py").write_text(demo)
+    script = bare / "support_scripts" / "demo.py"
+    script.write_text(demo) if demo else script.unlink()
     run = open_door(bare)
     assert (run.returncode, run.stderr) == (0, "")
     assert (
-        "[6/6] demo … left out, nothing depends on it: " in run.stdout
+        "[6/7] demo … left out, nothing depends on it: " in run.stdout
         and "Traceback" not in run.stdout
     )
     assert "Ready. Next:" in run.stdout and not (bare / "AI").exists()
@@ -233,7 +245,7 @@ def test_broken_venv_is_replaced_with_reason(bare, harm, reason):
     harm(bare / ".venv")
     run = open_door(bare)
     assert run.returncode == 0
-    assert f"[1/6] virtual environment … made anew, because {reason}" in run.stdout
+    assert f"[1/7] virtual environment … made anew, because {reason}" in run.stdout
     assert subprocess.run([bare / ".venv/bin/python", "-c", ""], check=False).returncode == 0
 
 
@@ -242,7 +254,7 @@ def test_moved_folder_gets_a_new_venv(bare):
     moved = bare.rename(bare.parent / "moved away")
     run = open_door(moved)
     assert "made anew, because its folder was moved" in run.stdout
-    assert "the database has tasks already" in run.stdout
+    assert "first loop … there already" in run.stdout
     assert "virtual environment … ready" in open_door(moved).stdout
 
 
@@ -276,7 +288,7 @@ def test_project_the_user_named_gets_the_data(bare):
     project = bare.parent / "my project"
     project.mkdir()
     assert "in KAIZEN_REPO_ROOT" in open_door(bare, KAIZEN_REPO_ROOT=str(project)).stdout
-    assert (project / "tasks").exists() and not (bare / "tasks").exists()
+    assert (project / "AI/work/demo/tasks").exists() and not (bare / "AI").exists()
 
 
 @pytest.mark.parametrize("code", ["K1", "W9", "K8"])
@@ -459,7 +471,7 @@ def test_door_sets_up_a_copy(tmp_path):
     assert (second.returncode, second.stderr) == (0, ""), second.stdout + second.stderr
     assert "Try Kaizen" in first.stdout.split("kaizen.py W9")[1]
     assert "weaker sandbox here. For level L3 install bubblewrap: apt install" in first.stdout
-    assert "the database has tasks already" in second.stdout
+    assert "first loop … there already" in second.stdout
     assert "$ .venv/bin/python AI/work/demo/kaizen.py W9\n" in first.stdout
     assert "demo … already there: AI/work/demo" in second.stdout
     look = [
@@ -470,6 +482,6 @@ def test_door_sets_up_a_copy(tmp_path):
     demo, own = subprocess.run(
         look, cwd=root, env=env, text=True, capture_output=True, check=True
     ).stdout.splitlines()
-    assert demo.count('"id"') == 24 and own.count('"id"') == 1
+    assert demo.count('"id"') == 25 and own.count('"id"') == 0
     assert (root / "AI/db/kaizen.db").exists()
     assert list(root.glob("kaizen_components/__pycache__/*.pyc"))

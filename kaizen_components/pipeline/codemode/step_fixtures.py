@@ -1,4 +1,4 @@
-"""Prove that each step of codemode tells good from bad fixtures (evals.yml)."""
+"""Prove that each step of codemode accepts its good and refuses its bad fixtures (evals.yml)."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ Case = dict[str, Any]
 
 
 def prove_steps(tools: Tools | None = None) -> list[dict[str, Any]]:
-    """Return a row for each fixture: the step, the expected reason and the actual one."""
+    """Run all fixtures; return a row for each with the expected and the actual reason."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
     rows = []
     for step, step_cases in _load_fixtures().items():
@@ -62,7 +62,7 @@ def _snippets() -> list[dict[str, Any]]:
 
 
 def _results() -> list[dict[str, Any]]:
-    """Return what the engine would record, so that later steps are proved without running it."""
+    """Return made-up results of the snippets, so that later steps need not run them."""
     results = []
     for snippet in _snippets():
         result = {**build_failure("", ""), "id": snippet["id"], "stable": snippet["id"] != UNSTABLE}
@@ -85,6 +85,7 @@ def judge_ready(case: Case, tools: Tools) -> Verdict:
 
 
 def judge_exploration(case: Case, tools: Tools) -> Verdict:
+    """Check the standard snippets, changed as the case says: fewer, other code, fewer errors."""
     answer = _snippets()[case.get("without", 0) :]
     answer = [{**snippet, "id": f"S{number}"} for number, snippet in enumerate(answer, 1)]
     answer[0]["code"] = case.get("code", answer[0]["code"])
@@ -94,16 +95,18 @@ def judge_exploration(case: Case, tools: Tools) -> Verdict:
 
 
 def judge_execution(case: Case, tools: Tools) -> Verdict:
+    """Run the codes of the case and compare the results with those in its `shows`."""
     items = [{"id": f"S{number}", "code": code} for number, code in enumerate(case["codes"], 1)]
     with _make_job(Tools([case["python"]]) if "python" in case else tools) as job:
         verdict = execute.execute_snippets(job, DOUBLE, items)
     ends = [evidence.describe_result(result) for result in verdict.facts.get("results", [])]
-    if not all(end.startswith(wanted) for end, wanted in zip(ends, case["shows"], strict=True)):
-        return Verdict("check", f"It shows {ends}.")
+    if not all(end.startswith(expected) for end, expected in zip(ends, case["shows"], strict=True)):
+        return Verdict("check", f"The results are {ends}.")
     return verdict
 
 
 def judge_analysis(case: Case, tools: Tools) -> Verdict:
+    """Check the analysis of the case; the ids "all" stand for those of every snippet."""
     answer, results = dict(case["answer"]), _results()
     for cluster in answer.get("clusters", ()):
         if cluster["ids"] == "all":
@@ -141,7 +144,7 @@ def _spec_text(case: Case) -> str:
 
 @contextlib.contextmanager
 def _make_job(tools: Tools, source: str = SOURCE) -> Iterator[Job]:
-    """Yield a job whose base has the function in it."""
+    """Yield a job whose base defines the function `double`."""
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
         base, scratch = (os.path.join(place, name) for name in ("base", "scratch"))
         os.mkdir(base)

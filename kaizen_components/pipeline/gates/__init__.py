@@ -1,1 +1,1 @@
-"""The gates that a protocol can name, and what their verdicts rest on."""
+"""The gates that a protocol can name, and the conditions recorded with their verdicts."""

@@ -1,4 +1,4 @@
-"""A protocol's own gate: a command that sees the candidate and the answers; exit code 0 passes."""
+"""A protocol's own gate: a command that reads the candidate and the answers. Exit code 0 passes."""
 
 import json
 import os
@@ -17,16 +17,18 @@ ANSWERS = "KAIZEN_ANSWERS"
 NOT_STARTED = (126, 127)  # exit codes of a shell that cannot start a program
 
 
-def judge_command(step: Step, job: Job, asked: StepContext) -> Verdict:
+def judge_command(step: Step, job: Job, context: StepContext) -> Verdict:
+    """Run the step's command on a copy of the candidate, with the answers in $KAIZEN_ANSWERS."""
     sandbox.require_level(job.settings.minimum_level)
-    tree, answers = os.path.join(job.scratch, "command"), os.path.join(job.scratch, "answers")
+    tree = os.path.join(job.scratch, "command")
+    answers = os.path.join(job.scratch, "answers")
     delete_path(tree)
     shutil.copytree(job.head, tree, symlinks=True)
     # Objects as STEP.json, texts as STEP.txt, and the request as request.txt.
     delete_path(answers)
     os.makedirs(answers)
-    texts = {"request.txt": asked.request}
-    for name, value in parse_answers(asked).items():
+    texts = {"request.txt": context.request}
+    for name, value in parse_answers(context).items():
         is_text = isinstance(value, str)
         text = value if is_text else json.dumps(value, indent=1)
         texts[f"{name}.txt" if is_text else f"{name}.json"] = text
@@ -42,14 +44,17 @@ def judge_command(step: Step, job: Job, asked: StepContext) -> Verdict:
         reads=(*job.tools.reads, answers),
         variables={ANSWERS: answers},
     )
-    shown, facts = f"`{' '.join(step.command)}`", {"command": step.command}
+    command_line = f"`{' '.join(step.command)}`"
+    facts = {"command": step.command}
     if has_passed(boxed):
-        return Verdict("pass", f"{shown} passes.", [], [boxed], facts)
+        return Verdict("pass", f"{command_line} passes.", [], [boxed], facts)
     output = describe_output(boxed, tree).replace(answers, f"${ANSWERS}")
     if boxed.exit_code in NOT_STARTED:
-        says = f"{shown} cannot be started here."
-        return Verdict("missing", says, [Finding(step.name, f"{says} {output}")], [boxed], facts)
-    says = f"{shown} fails with exit code {boxed.exit_code}."
+        summary = f"{command_line} cannot be started in the sandbox."
+        return Verdict(
+            "missing", summary, [Finding(step.name, f"{summary} {output}")], [boxed], facts
+        )
+    summary = f"{command_line} fails with exit code {boxed.exit_code}."
     if boxed.timed_out:
-        says = f"{shown} does not end in time."
-    return Verdict("check", says, [Finding(step.name, output)], [boxed], facts)
+        summary = f"{command_line} did not end in time."
+    return Verdict("check", summary, [Finding(step.name, output)], [boxed], facts)

@@ -1,6 +1,6 @@
-"""What a verdict rests on besides the answers: our code, the target's tools, the sandbox, the trees.
+"""The conditions of a verdict besides the answers: our code, tool versions, sandbox level, trees.
 
-It is recorded with each verdict, so that a replay can name what has changed since.
+They are recorded with each verdict, so that a replay can name what has changed since.
 """
 
 import functools
@@ -12,7 +12,7 @@ from ..job import Job
 from ..verdict import Finding, Verdict
 
 ENGINE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# A verdict rests on the pipeline without its protocols and runs, and on what runs commands and git.
+# The code that decides verdicts: git, the sandbox, and the pipeline without protocols and runs.
 FOLDERS = ("git", "pipeline", "sandbox")
 SKIPPED_FOLDERS = ("pipeline/protocols", "pipeline/run")
 HASH_CHARS = 16
@@ -21,7 +21,7 @@ HASH_CHARS = 16
 def add_conditions(verdict: Verdict, job: Job) -> Verdict:
     """Add the conditions to the verdict's facts."""
     facts = {
-        "gate": gate_version(),
+        "gate": hash_gate_code(),
         "level": sandbox.detect_level(),
         "base_tree": job.base_tree,
         "head_tree": job.head_tree,
@@ -32,8 +32,8 @@ def add_conditions(verdict: Verdict, job: Job) -> Verdict:
 
 
 @functools.cache
-def gate_version() -> str:
-    """Return a hash of the gates' code: unlike a number, it cannot be forgotten."""
+def hash_gate_code() -> str:
+    """Return a hash of the gates' code. Unlike a version number, it changes by itself."""
     digest = hashlib.sha256()
     for path in list_gate_files():
         with open(os.path.join(ENGINE, path), "rb") as file:
@@ -42,7 +42,7 @@ def gate_version() -> str:
 
 
 def list_gate_files() -> list[str]:
-    """Return the modules that judge, as paths below the engine."""
+    """Return the modules whose code decides verdicts, as paths below the engine."""
     paths = []
     for folder in FOLDERS:
         for place, folders, names in os.walk(os.path.join(ENGINE, folder)):
@@ -53,9 +53,10 @@ def list_gate_files() -> list[str]:
 
 
 def find_weak_sandbox(job: Job) -> list[Finding]:
-    """Return a finding if the sandbox here is weaker than the repository asks for."""
-    level, least = sandbox.detect_level(), job.settings.minimum_level
-    if sandbox.LEVELS.index(level) >= sandbox.LEVELS.index(least):
+    """Return a finding if the sandbox here is below the repository's minimum level."""
+    level = sandbox.detect_level()
+    minimum = job.settings.minimum_level
+    if sandbox.LEVELS.index(level) >= sandbox.LEVELS.index(minimum):
         return []
-    text = f"The sandbox here is {level}, and this repository asks for {least}."
+    text = f"The sandbox here has level {level}; this repository requires at least {minimum}."
     return [Finding("sandbox", text)]

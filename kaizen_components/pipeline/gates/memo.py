@@ -1,4 +1,4 @@
-"""Measurements of a base, kept in the run's scratch folder so that no later attempt repeats them."""
+"""Measurements of a base, kept in the run's scratch folder so that later attempts reuse them."""
 
 import hashlib
 import json
@@ -8,8 +8,8 @@ from typing import Any
 from ..job import Job
 
 
-def find_memo(job: Job, kind: str, *parts: Any) -> str:
-    """Return the path of what is kept for these parts; "" without a scratch folder."""
+def find_memo_path(job: Job, kind: str, *parts: Any) -> str:
+    """Return the path of the memo for these inputs; "" without a scratch folder."""
     if not job.scratch:
         return ""
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
@@ -17,7 +17,7 @@ def find_memo(job: Job, kind: str, *parts: Any) -> str:
 
 
 def read_memo(path: str) -> Any:
-    """Return the value at the path; None if there is none, or it is not JSON."""
+    """Return the stored value, or None if the file is missing or not valid JSON."""
     try:
         with open(path, encoding="utf-8") as file:
             return json.load(file)
@@ -26,6 +26,7 @@ def read_memo(path: str) -> Any:
 
 
 def write_memo(path: str, value: Any) -> None:
+    """Store the value as JSON; do nothing if the path is ""."""
     if path:
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump(value, file)

@@ -1,4 +1,4 @@
-"""The gates on tiny candidates, good and bad, which a gate must tell apart (K11, CI)."""
+"""Run the gates on tiny good and bad candidates, to show that they tell them apart (K11, CI)."""
 
 import os
 import sys
@@ -13,12 +13,12 @@ from ..verdict import Verdict
 from .static.gate import judge_static
 from .tests.gate import judge_tests
 
-SUMS = {
+STATIC_BASE = {
     "sums.py": '"""Sums."""\n\nOLD: int = "was wrong before"\n',
     "ruff.toml": 'lint.select = ["F"]\n',
 }
 TYPED = "\n\ndef double(number: int) -> int:\n    return number * 2\n"
-STATIC_CASES = {  # name -> (what is added to sums.py, other files, the reason that is expected)
+STATIC_CASES = {  # name -> (text appended to sums.py, other files, expected reason)
     "good": (TYPED, {}, "pass"),
     "syntax": ("\n\ndef double(:\n", {}, "check"),
     "ruff": ("\nimport os\n", {}, "check"),
@@ -26,22 +26,22 @@ STATIC_CASES = {  # name -> (what is added to sums.py, other files, the reason t
     "silenced": ("\nimport os  # noqa: F401\n", {}, "check"),
     "settings": ("\nimport os\n", {"ruff.toml": "lint.select = []\n"}, "check"),
 }
-TESTED = {
+TEST_BASE = {
     "sums.py": "def one():\n    return 1\n",
     "tests/test_sums.py": "from sums import one\n\n\ndef test_one():\n    assert one() == 1\n",
 }
-NEW = {
+NEW_TESTS = {
     "tests/test_double.py": "from sums import double\n\n\n"
     "def test_double():\n    assert double(3) == 6\n    assert double(-1) == -2\n"
 }
 TEST_CASES = {
-    "good": ("\n\ndef double(number):\n    return number * 2\n", NEW, "pass"),
-    "bad": ("\n\ndef double(number):\n    return number * number\n", NEW, "check"),
+    "good": ("\n\ndef double(number):\n    return number * 2\n", NEW_TESTS, "pass"),
+    "bad": ("\n\ndef double(number):\n    return number * number\n", NEW_TESTS, "check"),
 }
 
 
 def prove_static_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
-    """Return for each candidate what the gate should say and what it said; takes a few seconds."""
+    """Return the expected and the actual reason for each candidate. Takes a few seconds."""
     versions = {"python": sys.version.split()[0]}
     for name in ("ruff", "mypy"):
         try:
@@ -49,17 +49,17 @@ def prove_static_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
         except metadata.PackageNotFoundError:
             pass
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix), versions=versions)
-    return _judge_cases(judge_static, SUMS, STATIC_CASES, tools, ())
+    return _judge_cases(judge_static, STATIC_BASE, STATIC_CASES, tools, ())
 
 
 def prove_test_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
-    """Return for each candidate what the gate should say and what it said; takes a few seconds."""
+    """Return the expected and the actual reason for each candidate. Takes a few seconds."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
-    # Plugins that happen to be installed are not the subject; each session would load them.
+    # Installed plugins do not matter here, and loading them would slow down each session.
     plugins = {plugin.name for plugin in metadata.entry_points(group="pytest11")}
     addopts = " ".join(f"-p no:{name}" for name in sorted(plugins))
-    base = {**TESTED, "pytest.ini": f"[pytest]\naddopts = {addopts}\n"}
-    return _judge_cases(judge_tests, base, TEST_CASES, tools, tuple(NEW))
+    base = {**TEST_BASE, "pytest.ini": f"[pytest]\naddopts = {addopts}\n"}
+    return _judge_cases(judge_tests, base, TEST_CASES, tools, tuple(NEW_TESTS))
 
 
 def _judge_cases(
@@ -69,6 +69,7 @@ def _judge_cases(
     tools: Tools,
     tests: tuple[str, ...],
 ) -> list[dict[str, Any]]:
+    """Judge the base plus each case's text, and compare the reason with the expected one."""
     # The weakest level is enough: the code is ours.
     settings = Settings(repeats=1, mutation_s=60.0, timeout_s=120.0, minimum_level="L0")
     rows = []
@@ -76,10 +77,13 @@ def _judge_cases(
         folder, scratch = os.path.join(place, "base"), os.path.join(place, "scratch")
         write_tree(folder, base)
         os.makedirs(scratch)
-        for name, (added, others, expected) in cases.items():
-            head, text = os.path.join(place, name), base["sums.py"]
-            write_tree(head, {**base, **others, "sums.py": text + added})
-            changed = {path: set(range(1, body.count("\n") + 1)) for path, body in others.items()}
+        for name, (added, other_files, expected) in cases.items():
+            head = os.path.join(place, name)
+            text = base["sums.py"]
+            write_tree(head, {**base, **other_files, "sums.py": text + added})
+            changed = {
+                path: set(range(1, body.count("\n") + 1)) for path, body in other_files.items()
+            }
             changed["sums.py"] = set(range(text.count("\n") + 1, (text + added).count("\n") + 1))
             job = Job(
                 folder, head, "proof", name, changed, tools, settings, tests=tests, scratch=scratch

@@ -1,4 +1,4 @@
-"""Before anything is built: are the tools there, is the sandbox strong, do the base's tests pass?"""
+"""The gate before the build: are the tools installed, is the sandbox strong, do base tests pass?"""
 
 from ...sandbox import run as sandbox
 from ..job import Job
@@ -10,11 +10,11 @@ LISTED_MAX = 50
 
 
 def judge_baseline(job: Job) -> Verdict:
-    """Refuse to build what could not be judged at its end."""
+    """Check tools, sandbox and the base's own tests before anything is built."""
     missing = find_missing_tools(job.tools, job.settings)
     if missing:
-        says = f"{', '.join(tool.rule for tool in missing)} cannot be run in the target."
-        return Verdict("missing", says, missing)
+        summary = f"{', '.join(tool.rule for tool in missing)} cannot be run in the target."
+        return Verdict("missing", summary, missing)
     sandbox.require_level(job.settings.minimum_level)
     if "test" in job.settings.replaces:
         return own_command.judge_base_command(job, "test")
@@ -27,13 +27,13 @@ def judge_baseline(job: Job) -> Verdict:
         "flaky": base.flaky[:LISTED_MAX],
     }
     if base.doubts:
-        says = "The tests of the base cannot be judged"
-        doubts = [Finding("baseline", f"{says}: {doubt}.") for doubt in base.doubts]
-        return Verdict("missing", f"{says}.", doubts, base.runs, facts)
+        summary = "The tests of the base cannot be judged"
+        doubts = [Finding("baseline", f"{summary}: {doubt}.") for doubt in base.doubts]
+        return Verdict("missing", f"{summary}.", doubts, base.runs, facts)
     if base.failed and not job.settings.allow_failing_baseline:
         failing = [Finding("baseline", f"{id} fails before any change.") for id in base.failed]
         total = len(base.failed) + len(base.passed)
-        says = f"{len(failing)} of {total} tests already fail on the base. {own_command.NEXT}"
-        return Verdict("check", says, failing, base.runs, facts)
-    says = f"{len(base.passed)} tests pass on the base."
-    return Verdict("pass", says, runs=base.runs, facts=facts)
+        summary = f"{len(failing)} of {total} tests already fail on the base. {own_command.NEXT}"
+        return Verdict("check", summary, failing, base.runs, facts)
+    summary = f"{len(base.passed)} tests pass on the base."
+    return Verdict("pass", summary, runs=base.runs, facts=facts)

@@ -1,4 +1,4 @@
-"""The gates that a protocol can name: tools decide, not models."""
+"""The gates that a protocol can name. Tools decide their verdicts, not models."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,13 @@ from .conditions import add_conditions
 
 
 class Gate(NamedTuple):
+    """What the engine knows of a gate before it runs."""
+
     judge: str  # the address of a function (job) -> Verdict
-    reasons: tuple[str, ...]  # how it can end, besides `missing`
+    reasons: tuple[str, ...]  # possible reasons, besides `missing`
     needs: tuple[str, ...] = ()  # answers and gates without which it cannot judge
-    sees: tuple[str, ...] = ()  # kinds of answers that it judges
-    reads_answers: bool = False  # its function takes (step, job, asked)
+    sees: tuple[str, ...] = ()  # kinds of answers that it reads
+    reads_answers: bool = False  # its function takes (step, job, context)
 
 
 GATES = {
@@ -56,14 +58,11 @@ GATES = {
 }
 
 
-def run_gate(step: Step, work: Workspace, asked: StepContext) -> Verdict:
-    """Judge the candidate that the answers make; without any edits, judge the base."""
-    build = asked.find_answer("edits")
-    job = (
-        work.make_job(asked.spec, build, asked.find_answer("tests"))
-        if build
-        else work.make_base_job()
-    )
+def run_gate(step: Step, work: Workspace, context: StepContext) -> Verdict:
+    """Run the step's gate on the candidate built from the answers; without edits, on the base."""
+    edits = context.find_answer("edits")
+    tests = context.find_answer("tests")
+    job = work.make_job(context.spec, edits, tests) if edits else work.make_base_job()
     gate = GATES[step.gate or ""]
     check = load_attribute(gate.judge)
-    return add_conditions(check(step, job, asked) if gate.reads_answers else check(job), job)
+    return add_conditions(check(step, job, context) if gate.reads_answers else check(job), job)

@@ -1,7 +1,7 @@
-"""Start a session in the sandbox: our own code gets a plan there, and leaves a signed report.
+"""Run a session in the sandbox: our own code reads a plan there and writes a signed report.
 
-The session's tree, plan and code are in one folder. Code of the target may write there, so the
-report counts only with the signature of a key that is deleted before that code runs.
+Tree, plan and code of the session share a folder, and the target's code can write to it. So a
+report counts only if it is signed with the plan's key, which is deleted before that code runs.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from ...sandbox import run as sandbox
 from ..job import Job
 
 PIPELINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What runs in the box, as folders of the pipeline; it uses nothing else of Kaizen.
+# Folders of the pipeline that are copied into the box. They import nothing else of Kaizen.
 BOX_CODE = (("gates", "tests", "box"), ("codemode", "box"))
 BEGIN = """
 import sys
@@ -34,7 +34,7 @@ NO_REPORT = "The sandbox left no report with a valid signature"
 
 
 class SessionBroken(Exception):
-    """The session left no report with our signature."""
+    """The session left no report with a valid signature."""
 
     def __init__(self, boxed: sandbox.SandboxResult):
         super().__init__(NO_REPORT)
@@ -42,7 +42,7 @@ class SessionBroken(Exception):
 
     @property
     def last_line(self) -> str:
-        """Return the end of what the session printed to stderr."""
+        """Return the last line that the session printed to stderr."""
         return "".join(self.boxed.stderr.text().strip().splitlines()[-1:])[:300]
 
 
@@ -55,9 +55,9 @@ def run_session_in_box(
     hash_seed: int,
     seconds: float = 0.0,
 ) -> tuple[dict[str, Any], sandbox.SandboxResult]:
-    """Run the `main` of `code` ("codemode.box") and return its report, or raise SessionBroken.
+    """Run `main` of a package such as "codemode.box"; return its report, or raise SessionBroken.
 
-    `prepare` puts the files of the session into the folder and returns its plan. The session stops
+    `prepare` writes the session's files into the folder and returns its plan. The session stops
     itself after `seconds`, or in time to write its report before the time limit.
     """
     folder = tempfile.mkdtemp(prefix="box-", dir=job.scratch or None)
@@ -95,7 +95,7 @@ def run_session_in_box(
 
 
 def read_signed_report(folder: str, key: str) -> dict[str, Any] | None:
-    """Return the report in a folder; None without one, or if its signature is not by this key."""
+    """Return the report in a folder, or None if it is missing or not signed with this key."""
     try:
         with open(os.path.join(folder, REPORT), "rb") as file:
             signature, body = file.read().split(b"\n", 1)

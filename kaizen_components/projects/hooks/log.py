@@ -1,4 +1,4 @@
-"""Write one line for each hook that failed to AI/work/hooks.log, and nothing to the host."""
+"""Log each hook that failed as one line in AI/work/hooks.log; the host sees nothing."""
 
 import os
 
@@ -10,6 +10,7 @@ CHARS_MAX = 500
 
 
 def log_failure(place: Place, event: str, says: str) -> None:
+    """Append a line to the log, which is rotated when it is too long; ignore errors."""
     path = os.path.join(place.work, "hooks.log")
     line = f"{format_time(now_ms())} {event}: {' '.join(says.split())[:CHARS_MAX]}\n"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -21,4 +22,4 @@ def log_failure(place: Place, event: str, says: str) -> None:
         with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(line)
     except OSError:
-        pass  # there is nobody left to tell
+        pass  # a hook must not fail because its log cannot be written

@@ -1,8 +1,8 @@
-"""Parts of a text fitted into a budget of tokens: each keeps its best line if it can.
+"""Fit the parts of a text into a budget of tokens; each part keeps its best line if possible.
 
-A part is a heading with lines, the best first, and the command that shows the rest. The text is
-rendered anew for every line that is tried, so that nothing is forgotten in the count: neither a
-heading nor the words about what was left out.
+A part is a heading with lines, the best first, and the command that shows the rest. Before a line
+is added, the whole text is rendered with it, so that headings and the notes about omitted lines
+count too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Item = dict[str, Any]
 
 LINE_CHARS = 200
-BRIEF_CHARS = 60  # where the usual line has no room
+BRIEF_CHARS = 60  # if a line of LINE_CHARS does not fit
 LEAD_CHARS = 400
 BUDGET_MAX = 1_000_000
 COUNTED = "A token is four characters as printed, rounded up; everything printed counts."
@@ -33,7 +33,10 @@ def make_part(
     beyond: int = 0,
     lead: str = "",
 ) -> Part:
-    """Return a part; `rest` shows the others: `beyond` of them, and with `more` uncounted ones."""
+    """Return a part. The command `rest` shows the items that are missing in `items`.
+
+    Their number is `beyond`; with `more`, there are others that were not counted.
+    """
     return {
         "name": name,
         "heading": heading,
@@ -46,7 +49,7 @@ def make_part(
 
 
 def make_item(id: str, text: str, command: str) -> Item:
-    """Return a line about a record: what it says, and the command that shows more."""
+    """Return a line about a record: its text, and the command that shows the record."""
     return {"id": id, "text": text, "command": command}
 
 
@@ -66,9 +69,9 @@ class FittedText:
         budget: int,
         command: str,
     ) -> None:
-        """Put `rules` first and uncut; if they do not fit, show them and `warning` only.
+        """Put `rules` first and uncut; if they do not fit, show `warning` and rules that fit.
 
-        `command` asks again with a larger budget.
+        `command` makes the digest again with a larger budget.
         """
         self.head, self.command = head, command
         self.room = budget * CHARACTERS_A_TOKEN - 1  # the line break at the end
@@ -76,10 +79,10 @@ class FittedText:
         self.shown: dict[str, list[tuple[Item, str]]] = {}
         self.overflows = False
         lines = [(item, _format_line(item)) for item in rules["items"]] if rules else []
-        if rules and not self._try(rules, lines, ending=""):
+        if rules and not self._show_if_fits(rules, lines, ending=""):
             self.head, self.overflows = f"{head}\n\n{warning}", True
             for line in lines:
-                self._try(rules, [*self.shown.get(rules["name"], []), line], ending="")
+                self._show_if_fits(rules, [*self.shown.get(rules["name"], []), line], ending="")
             endings = [""]
         else:
             self._fill(parts)
@@ -96,21 +99,23 @@ class FittedText:
         for part in parts:
             for length in (LINE_CHARS, BRIEF_CHARS):
                 best = [(item, _format_line(item, length)) for item in part["items"][:1]]
-                if self._try(part, best):
+                if self._show_if_fits(part, best):
                     break
-        left = [part for part in parts if self.shown.get(part["name"])]
-        while left:
+        open_parts = [part for part in parts if self.shown.get(part["name"])]
+        while open_parts:
             growing = []
-            for part in left:
+            for part in open_parts:
                 shown = self.shown[part["name"]]
                 if len(shown) < len(part["items"]):
                     item = part["items"][len(shown)]
-                    if self._try(part, [*shown, (item, _format_line(item, LINE_CHARS))]):
+                    if self._show_if_fits(part, [*shown, (item, _format_line(item, LINE_CHARS))]):
                         growing.append(part)
-            left = growing
+            open_parts = growing
 
-    def _try(self, part: Part, lines: list[tuple[Item, str]], ending: str | None = None) -> bool:
-        """Show these items of a part, if there is room, also for the words about what has none."""
+    def _show_if_fits(
+        self, part: Part, lines: list[tuple[Item, str]], ending: str | None = None
+    ) -> bool:
+        """Show these lines of a part and return True, unless the text would exceed the budget."""
         before = self.shown.get(part["name"])
         self.shown[part["name"]] = lines
         if len(self._render(self._format_ending() if ending is None else ending)) <= self.room:
@@ -122,6 +127,7 @@ class FittedText:
         return False
 
     def _format_ending(self, names: str = "") -> str:
+        """Return the note that these parts, or so many parts, have no room."""
         number = sum(part["name"] not in self.shown for part in self.parts)
         parts = names or f"{number} part{'s' if number > 1 else ''}"
         return f"No room for {parts}: {quote_code(self.command)}" if number else ""
@@ -147,13 +153,13 @@ def _format_line(item: Item, chars_max: int | None = None) -> str:
 
 
 def fit_text(text: str, chars_max: int) -> str:
-    """Return one line for Markdown of at most so many characters, escapes included."""
+    """Return the text as one Markdown line of at most `chars_max` characters, escapes included."""
     start = text[: chars_max * 4]
-    whole = escape_text(start)
-    if len(whole) <= chars_max and len(start) == len(text):
-        return whole
+    escaped = escape_text(start)
+    if len(escaped) <= chars_max and len(start) == len(text):
+        return escaped
     low, high = 0, len(start)
-    while low < high:  # the longest beginning that still fits
+    while low < high:  # find the longest beginning that fits
         middle = (low + high + 1) // 2
         fits = len(escape_text(start[:middle])) < chars_max
         low, high = (middle, high) if fits else (low, middle - 1)

@@ -1,8 +1,7 @@
-"""R0: what a new session must know, within a budget of tokens, and a record of what it was told.
+"""R0: what a new session must know, within a budget of tokens; the digest itself is recorded.
 
-The clock is that of the call; the same database, clock and working tree give the same text, in
-UTC. No query reads more than the newest few thousand rows of a table, so that a million records
-cost no more than a thousand.
+Times are in UTC. The same database, time and working tree give the same text. No query reads more
+than the newest few thousand rows of a table, so a million records cost no more than a thousand.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
     from ...parameters import Reader, ReadNow, Row, Store, WriteLater, Writer
     from .budget import Part
 
-PATIENCE_S = 2.0  # for the write gate: a session does not wait for a record of its digest
+WRITE_WAIT_S = 2.0  # for the write lock: a session should not wait until its digest is recorded
 ACTOR_CHARS = 24
-FIRST = {
+FIRST_STEPS = {
     "Starts a task:": 'kaizen W1 --title "…" --summary "…"',
-    "Runs a command and records what was seen:": "kaizen Q1 --task-id @last --run -- pytest -q",
+    "Runs a command and records the result:": "kaizen Q1 --task-id @last --run -- pytest -q",
     "Records a rule that every session will see here:": (
         'kaizen X1 --title "…" --summary "…" --priority critical'
     ),
@@ -52,13 +51,13 @@ def build_digest(
     format: str,
     session: str | None = None,
 ) -> Row:
-    """Compose the digest and record it; without the record the next one repeats some news."""
+    """Compose the digest and record it; if recording fails, the next one repeats some news."""
     try:
         digest = compose_digest(look, store.place.root, budget, scope, query, since)
     except KaizenError as error:
         if format != "hook":
             raise
-        return _wrap_for_hook(  # and the host goes on
+        return _wrap_for_hook(  # a hook never breaks its host
             {"text": f"Kaizen cannot read its records: {error.what} {error.next}"}
         )
     values = {
@@ -72,7 +71,7 @@ def build_digest(
     def record(tx: Writer) -> Row:
         return {"id": tx.add("digest", values)["id"], "sha256": values["sha256"], **digest}
 
-    store.limit_wait(PATIENCE_S)
+    store.limit_wait(WRITE_WAIT_S)
     try:
         answer = write(record)
     except KaizenError as error:
@@ -88,7 +87,7 @@ def build_digest(
 def compose_digest(
     look: ReadNow, root: str, budget: int, scope: str | None, query: str | None, since: str | None
 ) -> Row:
-    """Collect the parts, and fit them into the budget."""
+    """Collect the parts and fit them into the budget."""
     paths = list_recent_files(root) if query is None else []
     db = look()
     db.hold_snapshot()
@@ -98,14 +97,14 @@ def compose_digest(
         rules, tokens = _load_rules(db, scope)
         at, actor = db.at, db.actor
         if db.value(digest_news.IS_EMPTY):
-            items = [make_item("", text, command) for text, command in FIRST.items()]
+            items = [make_item("", text, command) for text, command in FIRST_STEPS.items()]
             parts = [make_part("first steps", "Nothing is recorded yet", items, "kaizen --help")]
     finally:
         db.release_snapshot()
-    again = ["kaizen", "R0", "--budget", str(min(budget * 4, BUDGET_MAX))]
-    # With --since, or the next one says "nothing".
+    larger_digest = ["kaizen", "R0", "--budget", str(min(budget * 4, BUDGET_MAX))]
+    # Repeat --since: the digest that is recorded now would leave no news for the next one.
     for option, value in (("--scope", scope), ("--query", query), ("--since", news["since"])):
-        again += [option, value] if value else []
+        larger_digest += [option, value] if value else []
     fitted = FittedText(
         f"# Kaizen digest for {fit_text(actor, ACTOR_CHARS)}, {format_clock(at)}\n\n"
         f"{upto:,} log entr{'y' if upto == 1 else 'ies'}; at most {budget:,} tokens, "
@@ -114,12 +113,12 @@ def compose_digest(
         f"**CRITICAL RULES DO NOT FIT. First run `kaizen X5 --budget {tokens}`.**",
         [part for part in parts if part["items"] or part["lead"]],
         budget,
-        join_words(again),
+        join_words(larger_digest),
     )
-    data = []
+    part_records = []
     for part in fitted.parts:
         items = fitted.get_items(part)
-        data.append(
+        part_records.append(
             {
                 "name": part["name"],
                 "items": items,
@@ -137,13 +136,13 @@ def compose_digest(
         "tokens": count_tokens(fitted.text + "\n"),
         "counted": COUNTED,
         "critical_rules_fit": not fitted.overflows,
-        "parts": data,
+        "parts": part_records,
         "text": fitted.text,
     }
 
 
 def _load_rules(db: Reader, scope: str | None) -> tuple[Part, int]:
-    """Return (the critical rules and the number of others, the budget of X5 for all rules)."""
+    """Return the part with the critical rules, and the budget that X5 needs for all rules."""
     rules = db.rows(IN_FORCE, (scope, scope))
     items = []
     for row in rules:
@@ -157,10 +156,10 @@ def _load_rules(db: Reader, scope: str | None) -> tuple[Part, int]:
         items,
         join_words(["kaizen", "X5", *(["--scope", scope] if scope else [])]),
         beyond=len(rules) - len(items),
-        lead="" if items else "None is critical.",
+        lead="" if items else "No rule is critical.",
     )
-    every = db.rows(IN_FORCE, (None, None))
-    return part, sum(estimate_tokens({**row, "seq": ""}) for row in every)
+    all_rules = db.rows(IN_FORCE, (None, None))
+    return part, sum(estimate_tokens({**row, "seq": ""}) for row in all_rules)
 
 
 def _wrap_for_hook(answer: Row) -> Row:

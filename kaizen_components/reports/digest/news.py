@@ -1,6 +1,6 @@
-"""What changed since an actor's last digest, or since a moment: numbers, and notable records.
+"""What changed since an actor's last digest, or since a given time: counts and notable records.
 
-The log is in order, so what is new is its end. At most READ_MAX entries of it are read.
+New entries are at the end of the log. At most the last READ_MAX entries are read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ...records.ids import format_time
 from ...records.kinds import KINDS
 from ...records.work.command_line import join_words
 from .budget import make_item, make_part
-from .parts import GATHERED, TEXT_CHARS, format_clock
+from .parts import ITEMS_MAX, TEXT_CHARS, format_clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from .budget import Part
 
 READ_MAX = 5_000
-FIRST_MS = 7 * 86_400_000
-NAMED = 6  # actors and kinds with a number of their own
+FIRST_PERIOD_MS = 7 * 86_400_000
+NAMED_MAX = 6  # actors and kinds that are listed by name
 
 IS_EMPTY = "SELECT NOT EXISTS (SELECT 1 FROM log WHERE kind NOT IN ('op', 'digest'))"
-END = "SELECT max(seq) FROM log"
+NEWEST_SEQ = "SELECT max(seq) FROM log"
 LAST = """
 SELECT d.upto, d.at FROM digest d JOIN log l ON l.seq = d.seq
 WHERE d.actor = ? AND d.test = 0 AND l.origin = (SELECT origin FROM frontier WHERE local = 1)
@@ -70,19 +70,19 @@ ORDER BY 1 DESC LIMIT ?"""
 
 
 def collect_changes(db: Reader, since: str | None) -> tuple[int, Part]:
-    """Return (the newest entry of the log, the part)."""
-    end = db.value(END) or 0
+    """Return (the number of the newest log entry, the part that lists the changes)."""
+    newest_seq = db.value(NEWEST_SEQ) or 0
     last = None if since else db.one(LAST, (db.actor,))
     if last:
         start, moment = last["upto"], last["at"]
         period = f"Since your last digest, {format_clock(moment)}"
     else:
-        moment = since or format_time(max(db.at_ms - FIRST_MS, 0))
-        floor = max(end - READ_MAX - 1, 0)  # one more, so that the limit shows
+        moment = since or format_time(max(db.at_ms - FIRST_PERIOD_MS, 0))
+        floor = max(newest_seq - READ_MAX - 1, 0)  # one more, to notice that READ_MAX is exceeded
         start = db.value(OLDER, (floor, moment)) or floor
-        first = "This is your first digest. In the last 7 days"
-        period = f"Since {format_clock(moment)}" if since else first
-    floor = max(start, end - READ_MAX)
+        first_period = "This is your first digest. In the last 7 days"
+        period = f"Since {format_clock(moment)}" if since else first_period
+    floor = max(start, newest_seq - READ_MAX)
     by_kind: Counter[str] = Counter()
     by_actor: Counter[str] = Counter()
     for row in db.rows(COUNTS, (floor,)):
@@ -90,12 +90,12 @@ def collect_changes(db: Reader, since: str | None) -> tuple[int, Part]:
         by_actor["you" if row["actor"] == db.actor else row["actor"][:40]] += row["number"]
     numbers = "nothing"
     if by_kind:
-        limit = f"more than {READ_MAX:,} entries, of which the newest are counted; "
+        limit = f"more than {READ_MAX:,} entries, only the newest are counted; "
         actors = _list_largest(by_actor, lambda name, number: f"by {name}: {number:,}", "by others")
         kinds = _list_largest(by_kind, _format_kind, "others")
         numbers = f"{limit if floor > start else ''}{actors}; {kinds}"
     items = []
-    for row in db.rows(NOTABLE, (*(floor,) * NOTABLE.count("seq > ?"), GATHERED + 1)):
+    for row in db.rows(NOTABLE, (*(floor,) * NOTABLE.count("seq > ?"), ITEMS_MAX + 1)):
         actor = "you" if row["actor"] == db.actor else row["actor"]
         text = f"{row['what']}: {row['text']} ({actor}, {format_clock(row['at'])})"
         items.append(
@@ -104,20 +104,20 @@ def collect_changes(db: Reader, since: str | None) -> tuple[int, Part]:
     part = make_part(
         "changes",
         "What changed",
-        items[:GATHERED],
+        items[:ITEMS_MAX],
         join_words(["kaizen", "R2", "--since", moment, "--format", "md", "--out", "-"]),
-        len(items) > GATHERED,
+        len(items) > ITEMS_MAX,
         lead=f"{period}: {numbers}.",
     )
-    return end, {**part, "since": moment}
+    return newest_seq, {**part, "since": moment}
 
 
 def _list_largest(counter: Counter[str], describe: Callable[[str, int], str], others: str) -> str:
-    """Describe the largest numbers by name, and add up the others."""
+    """List the largest numbers by name and add up the others."""
     ranking = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))
-    texts = [describe(name, number) for name, number in ranking[:NAMED]]
-    left = sum(number for _, number in ranking[NAMED:])
-    return ", ".join([*texts, *([f"{others}: {left:,}"] if left else [])])
+    texts = [describe(name, number) for name, number in ranking[:NAMED_MAX]]
+    others_sum = sum(number for _, number in ranking[NAMED_MAX:])
+    return ", ".join([*texts, *([f"{others}: {others_sum:,}"] if others_sum else [])])
 
 
 def _format_kind(kind: str, number: int) -> str:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
     from .budget import Item, Part
 
-GATHERED = 20  # items of a part; the others are counted as `more`
-LOOKED = 2_000  # newest rows that a query without an index reads: 2 ms
-VERDICTS_LOOKED = 500  # of each conclusion; each row looks up what superseded it
-PROOFS_LOOKED = 300
-FRESH_MS = 7 * 86_400_000
-TEXT_CHARS = 1_000  # of a stored text; what is shown is cut further
-LESSONS_COMPARED = 1_000  # newest of each kind, with the files touched lately
+ITEMS_MAX = 20  # items of a part; whether there are more is noted
+ROWS_READ = 2_000  # newest rows read by a query without an index, in 2 ms
+VERDICTS_READ = 500  # of each conclusion; each row looks up what superseded it
+PROOFS_READ = 300
+RECENT_MS = 7 * 86_400_000
+TEXT_CHARS = 1_000  # read of a stored text; its line in the digest is shorter
+LESSONS_COMPARED = 1_000  # newest lessons of each kind, compared with the recent files
 PATHS_NAMED = 2
 QUERY_CHARS = 80
 DONE_WHEN_SHOWN = 3
@@ -85,15 +85,15 @@ ORDER BY p.deadline, p.seq LIMIT ?"""
 def collect_parts(
     db: Reader, scope: str | None, query: str | None, paths: Sequence[str]
 ) -> list[Part]:
-    """Return the parts in their order; some may be empty."""
+    """Return the parts, the most important first; a part may be empty."""
     ready = []
-    for row in list_ready_tasks(db, scope, GATHERED + 1, False):
+    for row in list_ready_tasks(db, scope, ITEMS_MAX + 1, False):
         note = ", its holder left it" if row["abandoned"] else ""
         text = f"{row['title']} ({row['priority']}{note})"
         ready.append(make_item(row["id"], text, f"kaizen W10 --id {row['id']}"))
-    ready_heading = "Ready to start, taken by `kaizen W13 --id ID`"
+    ready_heading = "Ready to start; claim one with `kaizen W13 --id ID`"
     predictions = []
-    for row in db.rows(PREDICTIONS, (LOOKED, scope, scope, GATHERED + 1)):
+    for row in db.rows(PREDICTIONS, (ROWS_READ, scope, scope, ITEMS_MAX + 1)):
         due = f"{'was due' if row['deadline'] <= db.at else 'due'} {format_clock(row['deadline'])}"
         text = f"{row['probability'] * 100:.0f} % by {row['actor']}, {due}: {row['summary']}"
         command = f"kaizen I4 --prediction-id {row['id']}"
@@ -110,9 +110,9 @@ def collect_parts(
 
 
 def _list_my_tasks(db: Reader, scope: str | None) -> Part:
-    """List them with the newest proof of each done_when command; W2 checks the tree."""
-    rows = db.rows(HELD, (db.actor, scope, scope, GATHERED + 1))
-    rows += db.rows(UNCLAIMED, (LOOKED, db.actor, scope, scope, GATHERED + 1))
+    """List my tasks with the newest proof of each done_when command, for any tree."""
+    rows = db.rows(HELD, (db.actor, scope, scope, ITEMS_MAX + 1))
+    rows += db.rows(UNCLAIMED, (ROWS_READ, db.actor, scope, scope, ITEMS_MAX + 1))
     items = []
     for row in rows:
         lease = "not claimed"
@@ -134,7 +134,8 @@ def _list_my_tasks(db: Reader, scope: str | None) -> Part:
 
 
 def _list_objections(db: Reader, scope: str | None) -> Part:
-    values = (VERDICTS_LOOKED, scope, scope, GATHERED + 1)
+    """List the verdicts that still block a task, the most severe first."""
+    values = (VERDICTS_READ, scope, scope, ITEMS_MAX + 1)
     rows = [row for conclusion in BLOCKING for row in db.rows(OBJECTIONS, (conclusion, *values))]
     rows.sort(key=lambda row: ((*SEVERITY, None).index(row["severity"]), -row["seq"]))
     items = []
@@ -150,8 +151,10 @@ def _list_objections(db: Reader, scope: str | None) -> Part:
 
 def _list_blockers(db: Reader, scope: str | None) -> Part:
     """List the tasks that others wait for, then the blocked ones with their last note."""
-    blockers = {row["id"]: row for row in db.rows(BLOCKERS, (LOOKED, scope, scope, GATHERED + 1))}
-    stuck = {row["id"]: row for row in db.rows(STUCK, (scope, scope, GATHERED + 1))}
+    blockers = {
+        row["id"]: row for row in db.rows(BLOCKERS, (ROWS_READ, scope, scope, ITEMS_MAX + 1))
+    }
+    stuck = {row["id"]: row for row in db.rows(STUCK, (scope, scope, ITEMS_MAX + 1))}
     rows = [{**row, **stuck.get(id, {})} for id, row in blockers.items()]
     rows += [row for id, row in stuck.items() if id not in blockers]
     items = []
@@ -171,10 +174,10 @@ def _list_blockers(db: Reader, scope: str | None) -> Part:
 def _list_proofs(db: Reader, scope: str | None) -> Part:
     """List the newest proof of each command: failures, then what passed within a week."""
     newest: dict[str, Row] = {}
-    for row in db.rows(PROOFS, (PROOFS_LOOKED, scope, scope)):
+    for row in db.rows(PROOFS, (PROOFS_READ, scope, scope)):
         newest.setdefault(row["command"] or row["title"], row)
     failing = [row for row in newest.values() if row["outcome"] in ("failed", "timeout")]
-    week = format_time(max(db.at_ms - FRESH_MS, 0))
+    week = format_time(max(db.at_ms - RECENT_MS, 0))
     passing = [row for row in newest.values() if row["outcome"] == "passed" and row["at"] >= week]
     items = []
     for row in [*failing, *passing]:
@@ -188,7 +191,8 @@ def _list_proofs(db: Reader, scope: str | None) -> Part:
 
 
 def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Sequence[str]) -> Part:
-    matches, more = match_lessons(db, query, paths, scope, GATHERED, LESSONS_COMPARED)
+    """List the lessons for the query or for recent files; without both, the newest proven ones."""
+    matches, has_more = match_lessons(db, query, paths, scope, ITEMS_MAX, LESSONS_COMPARED)
     items = []
     for kind, id, reasons in matches:
         sql = (
@@ -198,8 +202,9 @@ def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Seque
         path, fits, _ = reasons[0].partition(" fits ") if reasons else ("", "", "")
         for row in db.rows(sql, (id,)):
             is_unproven = kind == "learning" and row["evidence"] is None
-            head = kind + ", unproven" * is_unproven + (f" ({path})" if fits else "")
-            text = f"{head}: {row['title']}. {row['summary']}"
+            label = f"{kind}, unproven" if is_unproven else kind
+            label += f" ({path})" if fits else ""
+            text = f"{label}: {row['title']}. {row['summary']}"
             items.append(make_item(id, text, f"kaizen {KINDS[kind].shows} --id {id}"))
     if query:
         heading = "Lessons for the query"
@@ -209,11 +214,11 @@ def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Seque
         words = [f"--path={path}" for path in paths[:PATHS_NAMED]]
     else:
         heading, words = "Newest proven lessons", []
-    return make_part("lessons", heading, items, join_words(["kaizen", "L10", *words]), more)
+    return make_part("lessons", heading, items, join_words(["kaizen", "L10", *words]), has_more)
 
 
 def _make_part(name: str, heading: str, items: list[Item], rest: str) -> Part:
-    return make_part(name, heading, items[:GATHERED], rest, len(items) > GATHERED)
+    return make_part(name, heading, items[:ITEMS_MAX], rest, len(items) > ITEMS_MAX)
 
 
 def _add_scope(command: str, scope: str | None) -> str:

@@ -1,4 +1,4 @@
-"""R1 about one task: what is to be done, how far it is, and everything that happened to it."""
+"""R1 of one task: its goal, its state, and everything that happened to it."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
     from ..engine.zone import Zone
 
-TRACES_DRAWN_MAX = 3  # the newest; T3 draws the others
+TRACES_DRAWN_MAX = 3  # the newest; T3 draws any other
 OBJECTIONS_MAX = 10
 LINKS_MAX = 100
-SPAN_KEYS = (  # what the drawing and the table of a span need
+SPAN_KEYS = (  # the fields of a span that the drawing and the table need
     "id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical",
 )  # fmt: skip
 
-# Every record that names the task; spans only if no span around them names it too. Of its runs, the
-# decisions: a gate's verdict is its proof, and the page of the run says who asked whom.
+# Every record that names the task, but only the outermost spans. From its runs, only the decisions:
+# the verdict of a gate is already there as its proof, and the page of the run has the rest.
 EVENTS = """
 SELECT seq FROM task WHERE id = ?
 UNION SELECT seq FROM task_revision WHERE task_id = ?
@@ -78,7 +78,7 @@ UNION SELECT e.seq FROM run r JOIN run_event e ON e.run_id = r.id
 NEWEST = f"""
 SELECT l.seq, l.idx, l.at, l.actor, l.command, l.kind, l.record_id, l.test
 FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ? ORDER BY l.seq DESC LIMIT ?"""
-NUMBER = f"SELECT count(*) FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ?"
+EVENT_COUNT = f"SELECT count(*) FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ?"
 DONE_AT = """
 SELECT at FROM task_revision d WHERE task_id = ? AND status = 'done' AND test <= ?
   AND NOT EXISTS (SELECT 1 FROM task_revision b
@@ -87,15 +87,15 @@ ORDER BY rev LIMIT 1"""
 PROOFS = """
 SELECT tier, outcome, count(*) AS number FROM proof WHERE task_id = ? AND test <= ?
 GROUP BY tier, outcome ORDER BY tier DESC, outcome DESC"""
-PROOF_OF = """
+NEWEST_PROOF = """
 SELECT id, at, outcome, tree_hash, tree_after FROM proof
 WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
 WAIVERS = "SELECT count(*) FROM waiver WHERE task_id = ? AND gate = 'done' AND test <= ?"
 OBJECTIONS = """
 SELECT id, at, conclusion, summary FROM verification_current
 WHERE task_id = ? AND blocking AND superseded_by IS NULL AND test <= ? ORDER BY seq DESC LIMIT ?"""
-# A span below one that names the task belongs to it too, unless it names another. CROSS JOIN
-# because the planner expects few spans and would read them all.
+# A span belongs to the task of its parent unless it names another task. CROSS JOIN keeps the planner
+# from reading all spans.
 COST = """
 WITH RECURSIVE own (task_id, id) AS (
     SELECT task_id, id FROM span WHERE task_id IN (SELECT value FROM json_each(?)) AND test <= ?
@@ -112,7 +112,7 @@ SELECT trace_id, count(*) AS count, min(started_at) AS started_at, sum(tokens_in
        sum(tokens_out) AS tokens_out, round(sum(cost_usd), 9) AS cost_usd
 FROM span WHERE trace_id IN (SELECT trace_id FROM span WHERE task_id = ? AND test <= ?)
 GROUP BY trace_id ORDER BY max(seq) DESC LIMIT ?"""
-BELOW = """
+SPAN_TOTALS = """
 WITH RECURSIVE below (top, id) AS (
     SELECT id, id FROM span WHERE id IN (SELECT value FROM json_each(?))
     UNION
@@ -122,72 +122,77 @@ SELECT below.top AS id, count(*) AS spans,
        sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
        round(sum(s.cost_usd), 9) AS cost_usd
 FROM below CROSS JOIN span s ON s.id = below.id GROUP BY below.top"""
-NO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
+ZERO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
 
 
 def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the task, its numbers, its newest events, and the newest traces to draw."""
     task = db.find("task", options["id"])
-    options["id"], test = task["id"], task["test"]
+    options["id"] = task["id"]  # the footer must not contain @last
+    test = task["test"]
     record = describe_task(db, task)
     done_at = db.value(DONE_AT, (task["id"], test)) if task["status"] == "done" else None
-    names = (task["id"],) * EVENTS.count("?")
-    newest = db.rows(NEWEST, (*names, test, options["limit"]))
+    task_ids = (task["id"],) * EVENTS.count("?")
+    newest = db.rows(NEWEST, (*task_ids, test, options["limit"]))
     events = describe_events(db, newest[::-1])
-    spans = json.dumps([event["id"] for event in events if event["kind"] == "span"])
-    totals = {row["id"]: row for row in db.rows(BELOW, (spans,))}
-    for event in events:  # a span, together with all below it
+    span_ids = json.dumps([event["id"] for event in events if event["kind"] == "span"])
+    totals = {row["id"]: row for row in db.rows(SPAN_TOTALS, (span_ids,))}
+    for event in events:  # add the totals of a span and all spans below it
         if total := totals.get(event["id"]):
-            event["totals"] = {name: total[name] for name in NO_COST}
+            event["totals"] = {name: total[name] for name in ZERO_COST}
             tokens = f"{total['tokens_in']:,} tokens in, {total['tokens_out']:,} out"
             cost = format_dollars(total["cost_usd"])
             event["what"] += f": {format_quantity(total['spans'], 'span')}, {tokens}, {cost}"
-    # Whether the tree of a proof is still there is not recorded.
+    # The newest proof of each command. Whether its tree is still current is not in the database.
     done_when = []
     for command in record["done_when"]:
-        proof = db.one(PROOF_OF, (command, test)) or {}
+        proof = db.one(NEWEST_PROOF, (command, test)) or {}
         state = proof.get("outcome", "never witnessed")
         done_when.append({"command": command, "state": state, **proof})
     traces = db.rows(TRACES, (task["id"], test, options["limit"]))
+    # Add the spans of the newest traces that are small enough to draw.
     for row in [row for row in traces if row["count"] <= drawing.ROWS_MAX][:TRACES_DRAWN_MAX]:
         rows = db.rows(spans_of.SPANS_OF_TRACE, (row["trace_id"],))
         analysis = trace.analyze_trace(row["trace_id"], rows)
-        row["wall_ms"], row["critical_path"] = analysis["wall_ms"], analysis["critical_path"]
+        row["wall_ms"] = analysis["wall_ms"]
+        row["critical_path"] = analysis["critical_path"]
         row["spans"] = [{name: span[name] for name in SPAN_KEYS} for span in analysis["spans"]]
     return {
         "id": task["id"],
         "record": record,
         "age_ms": compute_elapsed_ms(task["at"], db.at),
         "lead_time_ms": compute_elapsed_ms(task["at"], done_at) if done_at else None,
-        "cost": sum_costs(db, [task["id"]], test).get(task["id"], NO_COST),
+        "cost": sum_costs(db, [task["id"]], test).get(task["id"], ZERO_COST),
         "proofs": db.rows(PROOFS, (task["id"], test)),
         "done_when": done_when,
         "waivers": db.value(WAIVERS, (task["id"], test)),
         "objections": db.rows(OBJECTIONS, (task["id"], test, OBJECTIONS_MAX)),
         "links": link.list_links(db, task),
         "events": events,
-        "events_before": db.value(NUMBER, (*names, test)) - len(newest),
+        "events_before": db.value(EVENT_COUNT, (*task_ids, test)) - len(newest),
         "traces": traces,
     }
 
 
 def sum_costs(db: Reader, task_ids: list[str], test: int) -> dict[str, Row]:
-    """Return {task id: what its spans took}, for tasks that have any."""
+    """Return {task id: spans, tokens and cost}, for tasks that have spans."""
     return {row.pop("task_id"): row for row in db.rows(COST, (json.dumps(task_ids), test, test))}
 
 
 def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
+    """Return the report: the numbers, the goal, the objections, the links, events and traces."""
     record = data["record"]
     lead = [
         f"{data['id']}, opened {zone.show(record['at'])} by {record['actor']}, "
         f"last changed {zone.show(record['changed_at'])}."
     ]
     if record["test"]:
-        lead.append("This is a test record: `kaizen K7` removes it.")
+        lead.append("This is a test record. `kaizen K7` removes it.")
     if data["waivers"]:
         waivers = format_quantity(data["waivers"], "waiver")
-        lead.append(f"{waivers} let it pass without a proof; the reasons are below.")
-    whole = f"`kaizen W10 --id {data['id']}` shows it whole."
-    columns = {"Verdict": "", "When": "whole", "Says": "", "Record": ""}
+        lead.append(f"It became done without a proof, with {waivers}. The reasons are below.")
+    whole = f"`kaizen W10 --id {data['id']}` shows all of it."
+    columns = {"Verdict": "", "When": "whole", "Summary": "", "Record": ""}
     rows: list[list[Any]] = [
         [
             add_tone(row["conclusion"]),
@@ -197,7 +202,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
         ]
         for row in data["objections"]
     ]
-    objections = table("Verdicts against it that no later one supersedes", columns, rows)
+    objections = table("Verdicts against the task that no later verdict supersedes", columns, rows)
     columns = {"This task": "", "Task": "", "Status": "", "Title": ""}
     rows = [
         [row["link"], Ref(row["task_id"]), add_tone(row["status"]), clip_text(row["title"])]
@@ -207,12 +212,12 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     sections = [
         section("In numbers", facts(*_list_numbers(data))),
         section(
-            "What is to be done",
+            "Goal",
             prose("Summary", record["summary"]),
             prose("Text", record["body"], whole),
         ),
         section("Definition of done", *_list_conditions(data, zone)),
-        section("Objections that stand", objections),
+        section("Open objections", objections),
         section("Links", links),
         section("What happened", *_tell_events(data, zone)),
         section("Traces", *_list_traces(data, zone)),
@@ -221,6 +226,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
 
 
 def _list_numbers(data: dict[str, Any]) -> list[Block]:
+    """Return the numbers of a task; those that are zero or unknown are left out."""
     record, cost = data["record"], data["cost"]
     numbers = [
         fact("status", record["status"], show=str),
@@ -245,6 +251,7 @@ def _list_numbers(data: dict[str, Any]) -> list[Block]:
 
 
 def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+    """Return a table of the `done_when` commands with the newest witnessed proof of each."""
     columns = {"Command": "", "Newest witnessed proof": ""}
     columns |= {"On tree": "whole", "When": "whole", "Proof": ""}
     rows: list[list[Any]] = []
@@ -256,26 +263,28 @@ def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
         else:
             rows.append([command, row["state"], None, None, None])
     note = (
-        "`done` needs each of these to have passed on the tree as it is then; "
-        "this report does not look at the tree."
+        "Before the task can be `done`, each command must have passed on the tree of that moment. "
+        "This report does not check the tree."
     )
     commands = table("Commands that must be witnessed", columns, rows)
     return [commands, paragraph(note)] if rows else []
 
 
 def _tell_events(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+    """Return the story of the task, and how many earlier events it omits."""
     entries = [
         {**format_entry(event, zone.show, data["id"]), "by": clip_text(event["actor"], 60)}
         for event in data["events"]
     ]
     before = format_quantity(data["events_before"], "event")
-    note = paragraph(f"{before} before these: --limit shows more.")
+    note = paragraph(f"{before} before these are not shown. Use --limit to see more.")
     return [note if data["events_before"] else None, story(entries)]
 
 
 def _list_traces(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+    """Return a table of the traces, and a waterfall of each that was analyzed."""
     numbers = ("Spans", "Wall time", "Tokens in", "Tokens out", "Cost")
-    columns = {"Trace": "", "Begun": "whole"} | dict.fromkeys(numbers, "number")
+    columns = {"Trace": "", "Start": "whole"} | dict.fromkeys(numbers, "number")
     rows = [
         [
             Code(clip_text(row["trace_id"], 60)),
@@ -288,11 +297,11 @@ def _list_traces(data: dict[str, Any], zone: Zone) -> list[Block | None]:
         ]
         for row in data["traces"]
     ]
-    drawn = [row for row in data["traces"] if "spans" in row]
-    left = format_quantity(len(rows) - len(drawn), "trace")
+    analyzed = [row for row in data["traces"] if "spans" in row]
+    left = format_quantity(len(rows) - len(analyzed), "trace")
     note = paragraph(f"Not drawn: {left}. `kaizen T3 --trace-id` draws one.")
     return [
-        table("Traces that the task takes part in, the newest first", columns, rows),
-        *(waterfall(f"Waterfall of {clip_text(row['trace_id'], 60)}", row) for row in drawn),
-        note if len(drawn) < len(rows) else None,
+        table("Traces with spans of the task, the newest first", columns, rows),
+        *(waterfall(f"Waterfall of {clip_text(row['trace_id'], 60)}", row) for row in analyzed),
+        note if len(analyzed) < len(rows) else None,
     ]

@@ -1,10 +1,10 @@
-"""R7: anti-patterns: how each shows, what to do instead, and which records refer to it."""
+"""R7: the anti-patterns with their symptoms, their corrections and the records that cite them."""
 
 from __future__ import annotations
 
 from ..engine.citation import find_citations
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -72,8 +72,8 @@ def layout(data: Row, zone: Zone) -> Row:
         )
     cited = sum(bool(pattern["references"]) for pattern in patterns)
     lead = (
-        f"{format_quantity(totals['patterns'], 'pattern')} that harm, the newest first: how each "
-        f"shows, and what to do instead. Other records refer to {format_count(cited)} of the "
+        f"{format_quantity(totals['patterns'], 'anti-pattern')}, newest first, each with its "
+        f"symptoms and what to do instead. Other records refer to {format_count(cited)} of the "
         f"{format_count(len(patterns))} shown."
     )
     numbers = facts(
@@ -85,7 +85,7 @@ def layout(data: Row, zone: Zone) -> Row:
         "Anti-patterns, the newest first",
         patterns,
         {
-            "Anti-pattern": ("", lambda row: Own(row["id"])),
+            "Anti-pattern": ("", lambda row: LinkTarget(row["id"])),
             "What": ("", lambda row: clip_text(row["title"])),
             "Scope": ("", lambda row: clip_text(row["scope"], 60)),
             "Referred to": ("number", lambda row: len(row["references"])),

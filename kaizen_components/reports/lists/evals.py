@@ -1,11 +1,11 @@
-"""R5: eval cases and how their runs ended: what fails, what is flaky, what was never run."""
+"""R5: the eval cases and their outcomes: which fail, which are flaky, which were never run."""
 
 from __future__ import annotations
 
 from ...limits import EVAL_OUTCOME
 from ..charts.chart import draw_bars, draw_lines
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Tone,
     add_tone,
     clip_text,
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
     from ..engine.zone import Zone
 
-FLAKY_FLIPS = 2  # one change is a repair or a break; two are neither
+FLAKY_FLIPS = 2  # one change of outcome is a repair or a regression; two make a case flaky
 CASES = "SELECT seq, id, at, title, category, scope FROM eval_case WHERE {condition}"
-# The runs of a case as one word, a letter each: 500,000 runs in 1 s, where window functions took
-# 5 s. `at` is that of the row with max(seq). The + keeps the planner from reading runs case by
-# case, which is random access.
+# The outcomes of a case are joined into one string with a letter per run: 500,000 runs take 1 s;
+# window functions took 5 s. SQLite takes `at` from the row with max(seq). The + keeps the planner
+# from reading the runs case by case, which is random access.
 RUNS = """
 SELECT case_id, group_concat(substr(outcome, 1, 1), '' ORDER BY seq) AS outcomes,
        group_concat(score, ' ' ORDER BY seq) AS scores, max(seq) AS last, at
@@ -44,13 +44,13 @@ FROM eval_run {{where}} GROUP BY 1 HAVING decided ORDER BY 1"""
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
-    """Return the cases with their runs; --since and --until select runs, the others cases."""
-    chosen = {name: options[name] for name in ("scope", "query")}
+    """Return the cases with their runs. --since and --until select runs, other options cases."""
+    case_filters = {name: options[name] for name in ("scope", "query")}
     category = options["category"]
-    condition, case_values = build_condition(db, "eval_case", chosen, category=category)
-    period = {name: options[name] for name in ("since", "until")}
-    run_condition, values = build_condition(db, "eval_run", period)
-    if any(chosen.values()) or category:
+    condition, case_values = build_condition(db, "eval_case", case_filters, category=category)
+    run_filters = {name: options[name] for name in ("since", "until")}
+    run_condition, values = build_condition(db, "eval_run", run_filters)
+    if any(case_filters.values()) or category:
         run_condition += f" AND case_id IN (SELECT id FROM eval_case WHERE {condition})"
         values += case_values
     where = "WHERE " + run_condition
@@ -58,7 +58,12 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     rows = db.rows(CASES.format(condition=condition), case_values)
     cases = [_summarize_case(row, runs.get(row["id"])) for row in rows]
     cases.sort(
-        key=lambda case: (not _fails(case), -case["flips"], case["pass_rate"] or 0, -case["seq"])
+        key=lambda case: (
+            not _is_failing(case),
+            -case["flips"],
+            case["pass_rate"] or 0,
+            -case["seq"],
+        )
     )
     for case in cases:
         del case["seq"]
@@ -74,8 +79,8 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
                 "cases": len(members),
                 **sums,
                 "never_run": sum(not case["runs"] for case in members),
-                "failing": sum(map(_fails, members)),
-                "pass_rate": _divide(sums["passed"], sums["decided"]),
+                "failing": sum(map(_is_failing, members)),
+                "pass_rate": _compute_rate(sums["passed"], sums["decided"]),
             }
         )
     filters = [f"Only category {category}." if category else "", describe_filters(options, zone)]
@@ -89,38 +94,38 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
 
 
 def _summarize_case(row: Row, runs: Row | None) -> Row:
-    """Return a case with its figures. A skipped run decides nothing; an error is not a pass."""
-    word = runs["outcomes"] if runs else ""
-    decided = word.replace("s", "").replace("e", "f")
+    """Return a case with its figures. Skipped runs are not rated; an error counts as a failure."""
+    outcomes = runs["outcomes"] if runs else ""
+    decided = outcomes.replace("s", "").replace("e", "f")
     scores = [float(score) for score in (runs["scores"] or "").split()] if runs else []
     flips = decided.count("pf") + decided.count("fp")
     return {
         **row,
-        "runs": len(word),
+        "runs": len(outcomes),
         "decided": len(decided),
-        **{name: word.count(name[0]) for name in EVAL_OUTCOME},
-        "pass_rate": _divide(decided.count("p"), len(decided)),
+        **{name: outcomes.count(name[0]) for name in EVAL_OUTCOME},
+        "pass_rate": _compute_rate(decided.count("p"), len(decided)),
         "pass_trend": _compute_trend([letter == "p" for letter in decided]),
         "mean_score": round(sum(scores) / len(scores), 4) if scores else None,
         "score_trend": _compute_trend(scores),
         "flips": flips,
         "flaky": flips >= FLAKY_FLIPS,
-        "last_outcome": next((name for name in EVAL_OUTCOME if name[0] == word[-1:]), None),
+        "last_outcome": next((name for name in EVAL_OUTCOME if name[0] == outcomes[-1:]), None),
         "last_at": runs and runs["at"],
     }
 
 
-def _divide(passed: int, decided: int) -> float | None:
+def _compute_rate(passed: int, decided: int) -> float | None:
     return round(passed / decided, 4) if decided else None
 
 
 def _compute_trend(values: Sequence[float]) -> float | None:
-    """Return the mean of the newest third less that of the oldest, as records/quality/score.py."""
+    """Return the mean of the newest third minus the mean of the oldest, as in quality/score.py."""
     third = len(values) // 3
     return round((sum(values[-third:]) - sum(values[:third])) / third, 4) if third else None
 
 
-def _fails(case: Row) -> bool:
+def _is_failing(case: Row) -> bool:
     return case["last_outcome"] in ("failed", "error")
 
 
@@ -129,7 +134,7 @@ def layout(data: Row, zone: Zone) -> Row:
     categories = data["categories"]
     names = ("cases", "runs", "decided", "passed", "never_run", "flaky", "failing")
     sums = {name: sum(row[name] for row in categories) for name in names}
-    pass_rate = _divide(sums["passed"], sums["decided"])
+    pass_rate = _compute_rate(sums["passed"], sums["decided"])
     number = format_quantity(sums["cases"], "eval case")
     if not sums["cases"]:
         hint = "`kaizen Q3 --title … --summary … --category behavior` records one."
@@ -137,7 +142,7 @@ def layout(data: Row, zone: Zone) -> Row:
     if sums["runs"]:
         lead = (
             f"{number} with {format_quantity(sums['runs'], 'run')}; {format_percent(pass_rate)} of "
-            f"the decided ones passed. {format_count(sums['failing'])} failed when last run, "
+            f"those not skipped passed. {format_count(sums['failing'])} failed when last run, "
             f"{format_count(sums['flaky'])} {'is' if sums['flaky'] == 1 else 'are'} flaky, "
             f"{format_count(sums['never_run'])} never ran."
         )
@@ -172,7 +177,7 @@ def layout(data: Row, zone: Zone) -> Row:
         "Cases without a run",
         data["never_run"],
         {
-            "Case": ("", lambda row: Own(row["id"])),
+            "Case": ("", lambda row: LinkTarget(row["id"])),
             "What": ("", lambda row: clip_text(row["title"])),
             "Category": ("", "category"),
             "Scope": ("", lambda row: clip_text(row["scope"], 60)),
@@ -193,25 +198,26 @@ def layout(data: Row, zone: Zone) -> Row:
 
 
 def _draw_charts(over_time: Row, categories: list[Row]) -> list[Row | None]:
+    """Draw the pass rate over time and the outcomes by category."""
     periods = over_time["periods"]
     rates = [
         round(100 * row["passed"] / row["decided"], 1) if row["decided"] else None
         for row in periods
     ]
-    known = [rate for rate in rates if rate is not None]
+    known_rates = [rate for rate in rates if rate is not None]
     pass_rate = None
-    if len(known) > 1:
-        change = f"From {format_count(known[0])} % to {format_count(known[-1])} %"
+    if len(known_rates) > 1:
+        first, last = format_count(known_rates[0]), format_count(known_rates[-1])
         pass_rate = draw_lines(
             "Pass rate over time",
             over_time["unit"],
             "percent passed",
             [row["label"] for row in periods],
             {"pass rate": rates},
-            f"{change} of the decided runs, by {over_time['unit']}.",
+            f"It began at {first} % and ended at {last} %. Skipped runs do not count.",
         )
     rows = [row for row in categories if row["runs"]]
-    says = "; ".join(
+    caption = "; ".join(
         f"{row['category']}: {format_count(row['runs'])} runs, "
         f"{format_percent(row['pass_rate'])} passed"
         for row in rows
@@ -222,18 +228,20 @@ def _draw_charts(over_time: Row, categories: list[Row]) -> list[Row | None]:
         "runs",
         [row["category"] for row in rows],
         {name: [row[name] for row in rows] for name in EVAL_OUTCOME},
-        says + ".",
+        caption + ".",
     )
     return [pass_rate, outcomes]
 
 
 def _list_cases(cases: list[Row], zone: Zone, total: int) -> list[Row | None]:
+    """Tabulate the cases below a paragraph that explains the columns."""
     if not cases:
         return []
     meaning = (
-        "A trend is the newest third of the runs less the oldest third (of passing in percentage "
-        "points); none below three. A case is flaky when it changed between passing and failing "
-        "at least twice. Skipped runs do not count."
+        "A trend is the mean of the newest third of the runs minus the mean of the oldest third. "
+        "The trend of the pass rate is in percentage points. Fewer than three runs have no trend. "
+        "A case is flaky when it changed between passing and failing at least twice. "
+        "Skipped runs do not count."
     )
 
     def format_points(row: Row) -> str | None:
@@ -243,11 +251,11 @@ def _list_cases(cases: list[Row], zone: Zone, total: int) -> list[Row | None]:
         trend = "" if row["score_trend"] is None else f", {row['score_trend']:+.2f}"
         return None if row["mean_score"] is None else f"{row['mean_score']:.2f}{trend}"
 
-    cells = record_table(
+    cases_table = record_table(
         "Cases: failing, then flaky, then by pass rate",
         cases,
         {
-            "Case": ("", lambda row: Own(row["id"])),
+            "Case": ("", lambda row: LinkTarget(row["id"])),
             "What": ("", lambda row: clip_text(row["title"], 120)),
             "Category": ("", "category"),
             "Last run": ("", lambda row: add_tone(row["last_outcome"])),
@@ -260,4 +268,4 @@ def _list_cases(cases: list[Row], zone: Zone, total: int) -> list[Row | None]:
         },
         total - len(cases),
     )
-    return [paragraph(meaning), cells]
+    return [paragraph(meaning), cases_table]

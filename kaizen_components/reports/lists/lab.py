@@ -1,9 +1,10 @@
-"""Which proposals did better, and how we know.
+"""O3: rank the proposals of a lab by their evidence and their gain.
 
-Tiers: `measured` has evidence that a machine saw: a witnessed proof that passed, a score of that
-metric recorded by a tool, or an eval run that passed or failed in a witnessed proof. `reported` has
-other evidence, `claimed` has none. A record made later with `--about` counts as evidence, like
-those that the proposal named. A claim is not a gain: it has its own column and ranks last.
+The tier of a proposal says what its evidence is. `measured` is evidence from a machine: a witnessed
+proof that passed, a score of that metric recorded by a tool, or an eval run that passed or failed
+in a witnessed proof. `reported` is other evidence, and `claimed` is none. A record made later with
+`--about` counts like those that the proposal named. A claimed gain has its own column and ranks
+last.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ WHERE (? IS NULL OR p.lab_id = ?) AND (? IS NULL OR b.contract = ?) AND p.test <
 ORDER BY p.seq"""
 
 EVIDENCE = """
-WITH named AS (
-    SELECT p.id AS proposal_id, p.metric, e.value AS shown
+WITH cited AS (
+    SELECT p.id AS proposal_id, p.metric, e.value AS evidence_id
     FROM lab_proposal p JOIN json_each(p.evidence) e
     UNION SELECT p.id, p.metric, x.id
     FROM lab_proposal p JOIN proof x ON x.about_id = p.id WHERE x.test <= ?
@@ -34,21 +35,22 @@ WITH named AS (
     UNION SELECT p.id, p.metric, x.id
     FROM lab_proposal p JOIN verification x ON x.about_id = p.id WHERE x.test <= ?
 )
-SELECT n.proposal_id, n.shown,
+SELECT n.proposal_id, n.evidence_id,
        EXISTS (SELECT 1 FROM proof x
-               WHERE x.id = n.shown AND x.tier = 'witnessed' AND x.outcome = 'passed')
+               WHERE x.id = n.evidence_id AND x.tier = 'witnessed' AND x.outcome = 'passed')
        OR EXISTS (SELECT 1 FROM score x
-                  WHERE x.id = n.shown AND x.source = 'tool' AND lower(x.name) = lower(n.metric))
+                  WHERE x.id = n.evidence_id AND x.source = 'tool'
+                  AND lower(x.name) = lower(n.metric))
        OR EXISTS (SELECT 1 FROM eval_run x
                   JOIN proof w ON w.id = x.proof_id AND w.tier = 'witnessed'
-                  WHERE x.id = n.shown AND x.outcome IN ('passed', 'failed')) AS measured
-FROM named n ORDER BY n.proposal_id, n.shown"""
+                  WHERE x.id = n.evidence_id AND x.outcome IN ('passed', 'failed')) AS measured
+FROM cited n ORDER BY n.proposal_id, n.evidence_id"""
 
 
 def rank_proposals(
     db: Reader, lab_ref: str | None, contract: str | None, limit: int, with_tests: bool
 ) -> Row:
-    """Return the proposals with their tier, the best evidence and the highest gain first."""
+    """Return the proposals by tier, best evidence first, and within a tier by gain."""
     lab_id = db.resolve("lab", lab_ref) if lab_ref else None
     evidence: dict[str, list[Row]] = {}
     for item in db.rows(EVIDENCE, (int(with_tests),) * 3):
@@ -56,8 +58,8 @@ def rank_proposals(
     ranked = []
     for row in db.rows(PROPOSALS, (lab_id, lab_id, contract, contract, int(with_tests))):
         items = evidence.get(row["id"], [])
-        measured = [item["shown"] for item in items if item["measured"]]
-        other = [item["shown"] for item in items if not item["measured"]]
+        measured = [item["evidence_id"] for item in items if item["measured"]]
+        other = [item["evidence_id"] for item in items if not item["measured"]]
         tier = "measured" if measured else "reported" if other else "claimed"
         claim = "claimed_" if tier == "claimed" else ""
         change = row["candidate"] - row["baseline"]

@@ -1,4 +1,4 @@
-"""R3 as a page: numbers first, then what is stale, then every lesson with where it came from."""
+"""R3 as a page: the numbers, the stale lessons, then every lesson with its lineage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...records.kinds import KINDS
 from ...records.lessons.lesson import LESSONS
 from ..charts.chart import draw_bars
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -37,7 +37,7 @@ HEADINGS = {
     "gotcha": "Gotchas, not yet promoted",
 }
 STATUSES = ("active", "resolved", "promoted", "retired", "superseded")
-TREE = (
+STALENESS_NOTE = (
     "Whether a lesson is stale is checked against the working tree as it is now; "
     "everything else comes from the record."
 )
@@ -70,7 +70,7 @@ def layout(data: Row, zone: Zone) -> Row:
         fact(
             "Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)
         ),
-        fact("Passed by a waiver", backed.get("waiver", 0)),
+        fact("Promoted by a waiver", backed.get("waiver", 0)),
     )
     periods, unit = data["promoted"]["periods"], data["promoted"]["unit"]
     series = {
@@ -80,14 +80,16 @@ def layout(data: Row, zone: Zone) -> Row:
     sums = "; ".join(f"{format_count(sum(numbers))} {name}" for name, numbers in series.items())
     labels = [row["label"] for row in periods]
     chart = draw_bars(f"Promotions per {unit}", unit, "lessons", labels, series, sums + " in all.")
-    advice = "Read each again: revise a gotcha with G5, retire what no longer holds with L11."
+    advice = (
+        "Read each again. Revise a gotcha with G5; retire a lesson that no longer holds with L11."
+    )
     items = []
     for row in stale["lessons"]:
         title, reason = clip_text(row["title"], 120), clip_text(row["because"])
         items.append([zone.day(row["at"]), row["kind"], Ref(row["id"]), f"{title}:", reason])
     return document(
         "Lessons",
-        [lead, TREE, data["narrowed"]],
+        [lead, STALENESS_NOTE, data["narrowed"]],
         [
             section("In numbers", numbers, chart),
             section("From gotcha to proven lesson", *_lay_out_funnel(data)),
@@ -106,6 +108,7 @@ def layout(data: Row, zone: Zone) -> Row:
 
 
 def _lay_out_funnel(data: Row) -> list[Row | None]:
+    """Tabulate how many lessons were promoted, how long that took, and the lessons by status."""
     funnel = data["funnel"]
     steps = [
         {"step": "gotcha to learning", **funnel["to_learning"]},
@@ -125,16 +128,16 @@ def _lay_out_funnel(data: Row) -> list[Row | None]:
     ]
     return [
         paragraph(
-            f"{format_count(funnel['whole_way'])} went the whole way. "
+            f"{format_count(funnel['whole_way'])} went from gotcha to proven lesson. "
             "A learning may also be recorded without a gotcha."
         ),
         record_table(
-            "How many became what, and how long it took",
+            "How many were promoted, and how long it took",
             steps,
             {
                 "Step": ("", "step"),
-                "Of": ("number", "lessons"),
-                "Became": ("number", "became"),
+                "Lessons": ("number", "lessons"),
+                "Promoted": ("number", "became"),
                 "Share": ("number", format_share),
                 "Median time": ("number", format_days),
             },
@@ -144,6 +147,7 @@ def _lay_out_funnel(data: Row) -> list[Row | None]:
 
 
 def _lay_out_lessons(heading: str, lessons: list[Row], in_force: int, zone: Zone) -> Row:
+    """List the lessons in force with their backing, lineage and freshness."""
     entries = []
     for row in lessons:
         lineage = row["lineage"]
@@ -153,33 +157,36 @@ def _lay_out_lessons(heading: str, lessons: list[Row], in_force: int, zone: Zone
             text = clip_text(backing["text"], 200)
             lines.append(f"Backed by {name} {backing['id']} ({backing['says']}): {text}")
         if row["kind"] == "learned" and not row["backing"]:
-            lines.append("Backed by nothing: it was brought in from a file.")
+            lines.append("Backed by nothing: it was imported from a file.")
         if row["kind"] == "learning" and not row["evidence"]:
             lines.append("Unproven: no evidence is recorded for it.")
         if len(lineage) > 1:
             steps = [f"{step['kind']} {zone.day(step['at'])}" for step in lineage]
-            lines.append("Came as " + " → ".join(steps) + ".")
+            lines.append("Lineage: " + " → ".join(steps) + ".")
         if row["status"] == "resolved":
             lines.append("Resolved.")
         if row["stale"]:
             lines.append(f"Stale: {clip_text(row.get('stale_because'))}")
         elif row["paths"]:
-            lines.append(f"Fresh: {clip_text(', '.join(row['paths']))} as it was then.")
+            lines.append(f"Fresh: {clip_text(', '.join(row['paths']))} unchanged since then.")
         entries.append(
             {
                 "at": zone.day(row["at"]),
                 "what": clip_text(row["title"]),
                 "by": row["actor"],
-                "refs": [(Own if step["id"] == row["id"] else Ref)(step["id"]) for step in lineage],
+                "refs": [
+                    (LinkTarget if step["id"] == row["id"] else Ref)(step["id"]) for step in lineage
+                ],
                 "text": "\n".join(line for line in lines if line),
             }
         )
-    more = in_force - len(lessons)
-    note = paragraph(f"{format_count(more)} older ones are not shown.") if more else None
+    hidden = in_force - len(lessons)
+    note = paragraph(f"{format_count(hidden)} older ones are not shown.") if hidden else None
     return section(heading, story(entries), note)
 
 
 def _tabulate_closed(data: Row, zone: Zone) -> Row | None:
+    """Tabulate the retired and superseded lessons with the reason."""
     total = sum(
         data["statuses"][kind].get(status, 0)
         for kind in LESSONS
@@ -190,7 +197,7 @@ def _tabulate_closed(data: Row, zone: Zone) -> Row | None:
         "Lessons that no longer hold",
         closed,
         {
-            "Lesson": ("", lambda row: Own(row["id"])),
+            "Lesson": ("", lambda row: LinkTarget(row["id"])),
             "Kind": ("", "kind"),
             "State": ("", lambda row: add_tone(row["status"])),
             "What": ("", lambda row: clip_text(row["title"], 120)),

@@ -1,6 +1,6 @@
-"""R3: the lessons, how far each has come, what backs it, and whether its files have changed since.
+"""R3: the lessons, their promotions, what backs them, and whether their files have changed since.
 
-The only report that reads more than the database: staleness depends on the working tree of now.
+No other report reads files besides the database: staleness depends on the current working tree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from ..engine.zone import Zone
 
 IN_FORCE = "status IN ('active', 'resolved')"
-CHECKED_MAX = 5_000  # lessons of a kind whose files are checked: a query and some stats each
+CHECKED_MAX = (
+    5_000  # lessons of a kind whose files are checked; each costs a query and some stat calls
+)
 FIELDS = ("id", "at", "actor", "status", "scope", "title", "summary", "task_id")
 NEWEST = f"""
 SELECT * FROM {{kind}}_current WHERE {{condition}} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?"""
@@ -58,7 +60,7 @@ SELECT at, sum(learning) AS became_learning, sum(learned) AS became_learned FROM
     UNION ALL
     SELECT {QUARTER}, 0, 1 FROM learned WHERE learning_id IS NOT NULL AND {{learned}}
 ) GROUP BY at ORDER BY at"""
-# Retired and superseded ones with the reason of the revision that closed them.
+# Retired and superseded lessons with the reason that the closing revision gives.
 CLOSED = """
 SELECT '{kind}' AS kind, c.id, c.title, c.status, c.superseded_by, r.at, r.actor, r.note AS reason
 FROM (SELECT * FROM {kind}_current WHERE {condition} AND status IN ('retired', 'superseded')) c
@@ -68,13 +70,15 @@ ORDER BY r.seq DESC LIMIT ?"""
 
 
 def gather(db: Reader, zone: Zone, options: Row, root: str) -> Row:
-    """Return the lessons in force, how far they came, and which are stale or closed."""
+    """Return the lessons in force, their promotions, and which lessons are stale or closed."""
     conditions = {kind: build_condition(db, kind, options) for kind in LESSONS}
     matcher, limit = FileMatcher(root), options["limit"]
 
-    def fetch_rows(sql: str, kind: str, *more: Any, **names: str) -> list[Row]:
+    def fetch_rows(sql: str, kind: str, *extra_values: Any, **names: str) -> list[Row]:
         condition, values = conditions[kind]
-        return db.rows(sql.format(kind=kind, condition=condition, **names), (*values, *more))
+        return db.rows(
+            sql.format(kind=kind, condition=condition, **names), (*values, *extra_values)
+        )
 
     with_files = {kind: fetch_rows(WITH_FILES, kind) for kind in LESSONS}
     stale = []
@@ -122,6 +126,7 @@ def gather(db: Reader, zone: Zone, options: Row, root: str) -> Row:
 
 
 def _describe_lesson(db: Reader, matcher: FileMatcher, kind: str, row: Row) -> Row:
+    """Return the fields of a lesson with its freshness, lineage and backing."""
     lineage = [
         {name: step[name] for name in ("kind", "id", "at", "status")}
         for step in trace_lineage(db, kind, row)

@@ -1,4 +1,4 @@
-"""R4: the proofs by tier, how often they pass, and which commands fail."""
+"""R4: the proofs by tier, their pass rates, and the commands that fail."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...limits import PROOF_OUTCOME, PROOF_TIER
 from ..charts.chart import draw_bars
 from ..engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
     from ..engine.zone import Zone
 
-HOW = "`kaizen Q1 --run -- pytest -q` runs a command and records what was seen."
+HINT = "`kaizen Q1 --run -- pytest -q` runs a command and records the result."
 BY_OUTCOME = (
     "SELECT tier, outcome, count(*) AS number FROM proof WHERE {condition} GROUP BY tier, outcome"
 )
@@ -52,7 +52,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         outcomes[row["tier"]][row["outcome"]] = row["number"]
     tiers = {}
     for tier, numbers in outcomes.items():
-        # A report without an exit code says nothing about passing.
+        # A reported proof without an exit code has neither passed nor failed.
         known = numbers["passed"] + numbers["failed"] + numbers["timeout"]
         pass_rate = round(numbers["passed"] / known, 4) if known else None
         tiers[tier] = {"proofs": sum(numbers.values()), "pass_rate": pass_rate, **numbers}
@@ -69,12 +69,12 @@ def layout(data: Row, zone: Zone) -> Row:
     tiers = data["tiers"]
     total = sum(tier["proofs"] for tier in tiers.values())
     if not total:
-        lead = "No proof fits." if data["narrowed"] else f"No proof is recorded yet. {HOW}"
+        lead = "No proof matches." if data["narrowed"] else f"No proof is recorded yet. {HINT}"
         return document("Proofs", [lead, data["narrowed"]], [])
     witnessed = tiers["witnessed"]
     lead = (
-        f"{format_count(witnessed['proofs'])} of {format_count(total)} proofs are witnessed: the "
-        f"command was run and seen here. {format_percent(witnessed['pass_rate'])} of those passed. "
+        f"{format_count(witnessed['proofs'])} of {format_count(total)} proofs are witnessed: "
+        f"Kaizen ran the command itself. {format_percent(witnessed['pass_rate'])} of those passed. "
         "The others are only reported."
     )
     numbers = facts(
@@ -113,7 +113,7 @@ def layout(data: Row, zone: Zone) -> Row:
         "Proofs, the newest first",
         data["proofs"],
         {
-            "Proof": ("", lambda row: Own(row["id"])),
+            "Proof": ("", lambda row: LinkTarget(row["id"])),
             "When": ("whole", lambda row: zone.show(row["at"])),
             "Tier": ("", lambda row: add_tone(row["tier"])),
             "Outcome": ("", lambda row: add_tone(row["outcome"])),

@@ -1,4 +1,4 @@
-"""S4: all sources in one file, which stays the same byte for byte while the sources do."""
+"""S4: export the sources to one file; the same sources always give the same bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...parameters import Reader, Row, Store
 
-ALL = """
+SOURCES = """
 SELECT * FROM source_current WHERE test = 0 AND (? IS NULL OR scope = ?) ORDER BY id"""
 LABELS = {
     "id": "id",
@@ -46,7 +46,7 @@ def export_sources(
             for name, value in row.items()
             if value is not None and name not in ("seq", "test")
         }
-        for row in db.rows(ALL, (scope, scope))
+        for row in db.rows(SOURCES, (scope, scope))
     ]
     if format == "md":
         lines = ["# Sources"]
@@ -63,8 +63,8 @@ def export_sources(
                     lines += ["", *(f"> {line}".rstrip() for line in quote.split("\n"))]
         text = "\n".join([*lines, ""])
     else:
-        whole = json.dumps({"sources": sources}, indent=2, sort_keys=True, ensure_ascii=False)
-        text = whole + "\n"
+        document = json.dumps({"sources": sources}, indent=2, sort_keys=True, ensure_ascii=False)
+        text = document + "\n"
     if out is not None and _has_content(out, text.encode()):
         unchanged, path = True, store.place.relative(os.path.abspath(out))
     else:

@@ -1,4 +1,4 @@
-"""R6: the sources: which are superseded but still cited, what they lack, how old they are."""
+"""R6: the sources: which are superseded but still cited, what they lack, and how old they are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...records.lessons.lesson import CLOSED_STATUSES
 from ..charts.chart import draw_bars
 from ..engine.citation import find_citations
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     Tone,
     add_tone,
@@ -52,8 +52,8 @@ FROM source_current WHERE {condition} ORDER BY seq DESC LIMIT ?"""
 SUPERSEDED = """
 SELECT id, title, version, superseded_by FROM source_current
 WHERE {condition} AND superseded_by IS NOT NULL ORDER BY seq DESC"""
-# From the selected sources up to the newest of their line, and from there back. CROSS JOIN makes
-# SQLite read the chain first.
+# Follow each selected source to its newest version, and from there back to the oldest one.
+# CROSS JOIN makes SQLite read the chain first.
 CHAINS = """
 WITH RECURSIVE up (id) AS (
     SELECT id FROM source_current
@@ -76,7 +76,7 @@ FROM chain c CROSS JOIN source s ON s.id = c.id ORDER BY c.head_seq DESC, c.dept
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
-    """Return the sources by tier, their lines of versions, and who still cites an old version."""
+    """Return the sources by tier, their versions, and the records that cite an old version."""
     condition, values = build_condition(db, "source", options, tier=options["tier"])
     limit = options["limit"]
     tiers = {
@@ -84,7 +84,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     }
     superseded = {row["id"]: row for row in db.rows(SUPERSEDED.format(condition=condition), values)}
     citations = find_citations(db, "src", list(superseded))
-    standing = [
+    old_citations = [
         {
             **row,
             "source_id": id,
@@ -93,7 +93,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         }
         for id, source in superseded.items()
         for row in citations.get(id, [])
-        if row["says"] not in CLOSED_STATUSES  # what was promoted is listed as what it became
+        if row["says"] not in CLOSED_STATUSES  # a promoted lesson is cited as the lesson it became
     ]
     chains: dict[int, list[Row]] = {}
     for row in db.rows(CHAINS.format(condition=condition), (*values, limit)):
@@ -104,15 +104,15 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         "at": db.at,
         "tiers": [tiers[tier] for tier in SOURCE_TIER if tier in tiers],
         "chains": list(chains.values()),
-        "standing_records": len({row["id"] for row in standing}),
-        "standing": standing[:limit],
-        "standing_more": max(len(standing) - limit, 0),
+        "standing_records": len({row["id"] for row in old_citations}),
+        "standing": old_citations[:limit],
+        "standing_more": max(len(old_citations) - limit, 0),
         "sources": db.rows(NEWEST.format(condition=condition), (*values, limit)),
     }
 
 
 def layout(data: Row, zone: Zone) -> Row:
-    """Lay out the tiers, the records that cite an old version, the lines and the newest sources."""
+    """Lay out the tiers, the citations of old versions, the versions and the newest sources."""
     tiers = data["tiers"]
     if not tiers:
         hint = "`kaizen S1 --title … --tier primary --url …` says what was read, and when."
@@ -147,7 +147,7 @@ def layout(data: Row, zone: Zone) -> Row:
         sums_by_tier + ".",
     )
     by_tier = record_table(
-        "By tier; the age counts from when it was read",
+        "Sources by tier; the age counts from the time of reading",
         tiers,
         {
             "Tier": ("", "tier"),
@@ -168,14 +168,14 @@ def layout(data: Row, zone: Zone) -> Row:
         [lead, data["narrowed"]],
         [
             section("In numbers", numbers, chart, by_tier),
-            section("Records that cite a superseded source", *_list_standing(data, zone)),
-            section("Versions, the oldest first", _tabulate_lines(data["chains"], zone)),
+            section("Records that cite a superseded source", *_list_old_citations(data, zone)),
+            section("Versions, the oldest first", _tabulate_versions(data["chains"], zone)),
             section("Newest", _tabulate_newest(data, zone, sums["sources"])),
         ],
     )
 
 
-def _list_standing(data: Row, zone: Zone) -> list[Row | None]:
+def _list_old_citations(data: Row, zone: Zone) -> list[Row | None]:
     items = [
         [
             zone.day(row["at"]),
@@ -191,13 +191,12 @@ def _list_standing(data: Row, zone: Zone) -> list[Row | None]:
         for row in data["standing"]
     ]
     advice = (
-        "Read the newer version, and see whether the record still holds; "
-        "lessons are retired with L11."
+        "Read the newer version and check whether the record still holds. L11 retires a lesson."
     )
     return [paragraph(advice), points(items, data["standing_more"])] if items else []
 
 
-def _tabulate_lines(chains: list[list[Row]], zone: Zone) -> Row | None:
+def _tabulate_versions(chains: list[list[Row]], zone: Zone) -> Row | None:
     rows = []
     for line, chain in enumerate(chains, 1):
         for older, source in zip([None, *chain], chain, strict=False):
@@ -231,10 +230,10 @@ def _tabulate_newest(data: Row, zone: Zone, total: int) -> Row | None:
         age = now - zone.moment(row["retrieved_at"])
         return format_duration(max(age.total_seconds(), 0) * 1000)
 
-    def list_lacks(row: Row) -> str | None:
+    def list_missing_fields(row: Row) -> str | None:
         fields = {"license": "license", "hash": "content_hash"}
-        lacks = [name for name, field in fields.items() if not row[field]]
-        return ", ".join([*lacks, *([] if get_version(row) else ["version"])]) or None
+        missing = [name for name, field in fields.items() if not row[field]]
+        return ", ".join([*missing, *([] if get_version(row) else ["version"])]) or None
 
     def get_version(row: Row) -> str | None:
         return row["version"] or row["commit_hash"]
@@ -243,7 +242,7 @@ def _tabulate_newest(data: Row, zone: Zone, total: int) -> Row | None:
         "Sources, the newest first",
         data["sources"],
         {
-            "Source": ("", lambda row: Own(row["id"])),
+            "Source": ("", lambda row: LinkTarget(row["id"])),
             "Tier": ("", "tier"),
             "Title": ("", lambda row: clip_text(row["title"], 120)),
             "Version": ("", lambda row: clip_text(get_version(row), 60)),
@@ -251,7 +250,7 @@ def _tabulate_newest(data: Row, zone: Zone, total: int) -> Row | None:
                 "",
                 lambda row: Tone("superseded", "warn") if row["superseded_by"] else "current",
             ),
-            "Lacks": ("", list_lacks),
+            "Lacks": ("", list_missing_fields),
             "Age": ("number", format_age),
             "Read": ("whole", lambda row: zone.day(row["retrieved_at"])),
             "Where": ("", lambda row: clip_text(row["url"] or row["path"], 120)),

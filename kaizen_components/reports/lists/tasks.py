@@ -1,4 +1,4 @@
-"""R1 without --id: the tasks by status, how many were opened and done when, what blocks what."""
+"""R1 without --id: the tasks by status, those opened and done over time, and the blocked ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from ...limits import TASK_STATUS
 from ..charts.chart import draw_lines
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
     from ..engine.zone import Zone
 
-DAYS_MAX = 31  # a longer time is shown by weeks
+DAYS_MAX = 31  # a longer period is counted by weeks
 WEEKS_MAX = 53
 # Test entries are few and have an index; the tasks are many.
 NOT_TEST = "seq NOT IN (SELECT seq FROM log WHERE test = 1)"
@@ -39,11 +39,12 @@ BY_STATUS = "SELECT status, count(*) AS number FROM task_state WHERE {condition}
 NEWEST = """
 SELECT id, at, actor, title, status, priority, scope, changed_at
 FROM task_current WHERE {condition} ORDER BY seq DESC LIMIT ?"""
-# By the minute, which is the same in every timezone; days are the reader's.
+# Counted by minute, since days depend on the timezone of the reader.
 OPENED = """
 SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task
 WHERE {condition} GROUP BY minute ORDER BY minute"""
-# Only what no later revision took back: as many as are done.
+# Count a revision to `done` unless a later one reopened the task, so that the sum equals the tasks
+# that are done now.
 DONE = """
 SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task_revision d
 WHERE status = 'done' AND test = 0 AND {condition}
@@ -54,7 +55,7 @@ WHERE status = 'done' AND test = 0 AND {condition}
                 WHERE p.task_id = d.task_id AND p.rev < d.rev AND p.status IS NOT NULL
                   AND p.test = 0 ORDER BY p.rev DESC LIMIT 1), 'open') <> 'done'
 GROUP BY minute ORDER BY minute"""
-# The + makes it begin with the open tasks, by their index; without it, it reads every task.
+# The + makes SQLite start with the index of open tasks; without it, SQLite reads every task.
 BLOCKED = """
 SELECT t.id, t.title, t.status, l.task_id AS blocker_id,
        (SELECT title FROM task_current WHERE id = l.task_id) AS blocker_title,
@@ -72,14 +73,14 @@ FROM proof WHERE task_id IN (SELECT value FROM json_each(?)) AND test = 0 GROUP 
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
-    """Return the tasks with their age, proofs and cost, and what they are counted by."""
+    """Return the newest tasks with age, proofs and cost, the blocked ones, and the numbers."""
     condition, values = build_condition(db, "task", {**options, "scope": None})
-    if options["scope"]:  # the scope of now, which the first record of a task does not have
+    if options["scope"]:  # the current scope, which a revision may have changed
         condition += " AND seq IN (SELECT seq FROM task_state WHERE scope = ?)"
         values = [*values, options["scope"]]
     filters = describe_filters(options, zone)
-    every = f"seq IN (SELECT seq FROM task WHERE {condition})" if filters else NOT_TEST
-    rows = db.rows(BY_STATUS.format(condition=every), values)
+    status_condition = f"seq IN (SELECT seq FROM task WHERE {condition})" if filters else NOT_TEST
+    rows = db.rows(BY_STATUS.format(condition=status_condition), values)
     numbers = {row["status"]: row["number"] for row in rows}
     tasks = db.rows(NEWEST.format(condition=condition), (*values, options["limit"]))
     ids = [row["id"] for row in tasks]
@@ -110,30 +111,32 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
 
 
 def _count_by_period(zone: Zone, **minutes: list[Row]) -> Row:
-    """Return the numbers per day or per week, from the first to the last day that has any."""
+    """Return the numbers per day, or per week for long periods, from the first day to the last."""
     series: dict[str, dict[str, int]] = {}
     for name, rows in minutes.items():
         days = series[name] = {}
         for row in rows:
             day = zone.day(row["minute"] + ":00Z")
             days[day] = days.get(day, 0) + row["number"]
-    every_day = sorted(set().union(*series.values()))
-    if not every_day:
+    active_days = sorted(set().union(*series.values()))
+    if not active_days:
         return {"per": "day", "periods": [], "opened": [], "done": []}
-    first, last = date.fromisoformat(every_day[0]), date.fromisoformat(every_day[-1])
+    first, last = date.fromisoformat(active_days[0]), date.fromisoformat(active_days[-1])
     is_daily = (last - first).days < DAYS_MAX
 
-    def label(day: date) -> str:
+    def format_period(day: date) -> str:
         year, week, _ = day.isocalendar()
         return day.isoformat() if is_daily else f"{year}-W{week:02d}"
 
-    labels = [label(first + timedelta(days=number)) for number in range((last - first).days + 1)]
+    labels = [
+        format_period(first + timedelta(days=number)) for number in range((last - first).days + 1)
+    ]
     periods = list(dict.fromkeys(labels))[-WEEKS_MAX:]
     numbers = {}
     for name, days in series.items():
         sums = dict.fromkeys(periods, 0)
         for day, number in days.items():
-            period = label(date.fromisoformat(day))
+            period = format_period(date.fromisoformat(day))
             if period in sums:
                 sums[period] += number
         numbers[name] = list(sums.values())
@@ -147,7 +150,7 @@ def layout(data: Row, zone: Zone) -> Row:
     if not total:
         hint = "No task yet. `kaizen W1 --title … --summary …` starts one."
         return document(
-            "Tasks", ["No task fits." if data["narrowed"] else hint, data["narrowed"]], []
+            "Tasks", ["No task matches." if data["narrowed"] else hint, data["narrowed"]], []
         )
     to_do = total - statuses["done"] - statuses["canceled"]
     lead = (
@@ -185,7 +188,7 @@ def layout(data: Row, zone: Zone) -> Row:
         "Tasks, the newest first",
         data["tasks"],
         {
-            "Task": ("", lambda row: Own(row["id"])),
+            "Task": ("", lambda row: LinkTarget(row["id"])),
             "Title": ("", lambda row: clip_text(row["title"])),
             "Status": ("", lambda row: add_tone(row["status"])),
             "Priority": ("", lambda row: add_tone(row["priority"])),

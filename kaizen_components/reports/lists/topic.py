@@ -1,7 +1,7 @@
-"""R11: the records of all kinds that contain some words, the best first.
+"""R11: search the records of all kinds for some words, best match first.
 
-The records are those of the moment that the report is made from, but the index of words is
-today's: a record that was revised since is found by the words it has now.
+With --as-of, the report shows the records as they were then. The word index is always the current
+one, so a record that was revised later is found by its current words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...records.search.ranking import rank_all_kinds
 from ...records.work.command_line import join_words
 from ..charts.chart import draw_bars
 from ..engine.document import (
-    Own,
+    LinkTarget,
     clip_text,
     document,
     fact,
@@ -26,7 +26,7 @@ from ..engine.document import (
     story,
 )
 from ..engine.filters import describe_filters
-from ..engine.past import MADE_BY
+from ..engine.past import IS_REPORT
 from ..periods.time_series import sum_by_period
 
 TYPE_CHECKING = False
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
     Record = tuple[str, int]  # kind and seq
 
-# A report repeats the words of its query; as a hit it would be its own echo.
-NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {MADE_BY})"
+# A report contains the words of its own query, so reports are not searched.
+NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {IS_REPORT})"
 
 RANKED = (
-    "A rare word counts more than a common one; four times in a title, twice in a summary, once "
-    "elsewhere. Of equals the newest comes first."
+    "A rare word counts more than a common one. A word counts four times in a title, twice in a "
+    "summary, once elsewhere. Among equal matches the newest comes first."
 )
 
 
@@ -52,9 +52,9 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     ranking = rank_all_kinds(db, options["query"])
     times = _select_records(db, ranking.best, options)
     best = [record for record in ranking.best if record in times]
-    shown = best[: options["limit"]]
+    listed = best[: options["limit"]]
     records = {}
-    for name, seqs in _group_by_kind(shown).items():
+    for name, seqs in _group_by_kind(listed).items():
         kind = KINDS[name]
         sql = (
             f"SELECT seq, id, at, actor, substr({kind.title}, 1, 500) AS title, "
@@ -79,7 +79,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         "over_time": sum_by_period(
             [{"at": at, "hits": 1} for at in sorted(times.values())], zone, "month"
         ),
-        "records": [records[key] for key in shown],
+        "records": [records[key] for key in listed],
     }
 
 
@@ -112,20 +112,21 @@ def _select_records(db: Reader, records: Iterable[Record], options: Row) -> dict
 def layout(data: Row, zone: Zone) -> Row:
     """Lay out the hits by kind and by month, and the best records."""
     title = f"Topic: {clip_text(data['query'], 100)}"
-    shown, hits = len(data["records"]), data["hits"]
+    listed = len(data["records"])
+    hits = data["hits"]
     if not hits:
         lead = (
-            "No record here has these words. "
-            "Try fewer or others, without + and quotes; endings do not matter."
+            "No record contains these words. "
+            "Try fewer or other words, without + and quotes; word endings do not matter."
         )
         return document(title, [lead, data["narrowed"]], [])
     kinds = format_quantity(len(data["kinds"]), "kind")
     if data["at_least"]:
         lead = (
-            f"The best {format_count(shown)} of at least {format_count(hits)} records of {kinds}."
+            f"The best {format_count(listed)} of at least {format_count(hits)} records of {kinds}."
         )
-    elif shown < hits:
-        lead = f"The best {format_count(shown)} of {format_count(hits)} records of {kinds}."
+    elif listed < hits:
+        lead = f"The best {format_count(listed)} of {format_count(hits)} records of {kinds}."
     else:
         lead = f"{format_quantity(hits, 'record')} of {kinds}, the best first."
     order = list(SEARCHABLE)
@@ -150,18 +151,18 @@ def layout(data: Row, zone: Zone) -> Row:
     entries = []
     for row in data["records"]:
         state = f"{row['state']}." if row["state"] else None
-        says = " ".join(filter(None, [state, clip_text(row["text"])]))
+        summary = " ".join(filter(None, [state, clip_text(row["text"])]))
         entries.append(
             {
                 "at": zone.day(row["at"]),
                 "what": f"{_format_kind(row['kind'])}: {clip_text(row['title'], 200)}",
                 "by": row["actor"],
-                "refs": [Own(row["id"])],
-                "text": "\n".join(filter(None, [says, row["inspect"]])),
+                "refs": [LinkTarget(row["id"])],
+                "text": "\n".join(filter(None, [summary, row["inspect"]])),
             }
         )
-    left = hits - shown
-    note = f"{format_count(left)} more are not shown; --limit shows more." if left else ""
+    hidden = hits - listed
+    note = f"{format_count(hidden)} more are not shown; --limit shows more." if hidden else ""
     return document(
         title,
         [lead, data["narrowed"]],

@@ -1,4 +1,4 @@
-"""The numbers of a period besides its tasks: verdicts, proofs, lessons, cost, predictions."""
+"""Count what a period has besides tasks: verdicts, proofs, lessons, cost, predictions."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ VERDICTS = """
 SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) ELSE 'before' END
            AS key, conclusion, count(*) AS number
 FROM verification
-WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1, 2"""
+WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition} GROUP BY 1, 2"""
 SPANS = """
 SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) ELSE 'before' END
            AS key, sum(tokens_in + tokens_out) AS tokens, sum(cost_usd) AS cost_usd
-FROM span WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1"""
+FROM span WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition} GROUP BY 1"""
 PROOFS = """
 SELECT CASE WHEN at >= ? THEN 'now' ELSE 'before' END AS part, tier, outcome, count(*) AS number
-FROM proof WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked}
+FROM proof WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition}
 GROUP BY 1, 2, 3"""
 WAIVERS = """
 SELECT CASE WHEN at >= ? THEN 'now' ELSE 'before' END AS part, count(*) AS number
-FROM waiver WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1"""
+FROM waiver WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition} GROUP BY 1"""
 LESSONS = """
 SELECT CASE WHEN at >= ? THEN 'now' ELSE 'before' END AS part, sum(promoted) AS promoted,
        sum(NOT promoted) AS gotchas
 FROM (SELECT at, scope, 0 AS promoted FROM gotcha WHERE test = 0
       UNION ALL SELECT at, scope, 1 FROM learning WHERE test = 0 AND gotcha_id IS NOT NULL
       UNION ALL SELECT at, scope, 1 FROM learned WHERE test = 0 AND learning_id IS NOT NULL)
-WHERE at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1"""
+WHERE at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition} GROUP BY 1"""
 PREDICTIONS = """
 SELECT CASE WHEN o.at >= ? THEN 'now' ELSE 'before' END AS part, p.probability,
        o.outcome = 'happened' AS happened
 FROM irl_outcome o JOIN irl_prediction p ON p.id = o.prediction_id JOIN irl i ON i.id = p.irl_id
 WHERE o.test = 0 AND o.outcome <> 'void' AND o.at >= ? AND o.at < ? AND (o.at < ? OR o.at >= ?)
-  AND {asked}
+  AND {condition}
 ORDER BY o.seq"""
 
 
 class Tally:
-    """The numbers of `now` and `before` in `parts`, the series of charts in `bars`."""
+    """The other numbers of a period (`now`) and of the one `before`, and the series in `bars`."""
 
     def __init__(self, db: Reader, period: Period, scope: str | None) -> None:
         self.index = BarIndex(period)
@@ -57,19 +57,20 @@ class Tally:
         limits = (period.before_since, period.until, period.before_until, period.since)
 
         def fetch(sql: str, condition: str) -> list[Row]:
-            by_bar = sql in (VERDICTS, SPANS)
-            keys = (period.since, self.index.minute) if by_bar else (period.since,)
-            return fetch_scoped_rows(db, sql, (*keys, *limits), scope, condition)
+            """Return the rows of both periods; VERDICTS and SPANS group this one by bar."""
+            is_by_bar = sql in (VERDICTS, SPANS)
+            begin = (period.since, self.index.minute) if is_by_bar else (period.since,)
+            return fetch_scoped_rows(db, sql, (*begin, *limits), scope, condition)
 
         self._count_verdicts(fetch(VERDICTS, OF_TASK_OR_OWN))
-        before = {"tokens": 0, "cost_usd": 0.0}
+        before = {"tokens": 0, "cost_usd": 0.0}  # sums of the spans of the period before
         self.bars: dict[str, list[Any]] = {name: self.index.empty() for name in before}
         for row in fetch(SPANS, OF_TASK):
             if row["key"] == "before":
                 before = {name: row[name] for name in before}
                 continue
             for name, bars in self.bars.items():
-                bars[self.index.place(row["key"])] += row[name]
+                bars[self.index.find_bar(row["key"])] += row[name]
         costs = self.bars["cost_usd"] = [round(cost, 6) for cost in self.bars["cost_usd"]]
         self.parts["before"].update(tokens=before["tokens"], cost_usd=round(before["cost_usd"], 6))
         self.parts["now"].update(tokens=sum(self.bars["tokens"]), cost_usd=round(fsum(costs), 6))
@@ -94,6 +95,7 @@ class Tally:
         self.calibration = calibration.group_predictions(closed["now"])
 
     def _count_verdicts(self, rows: list[Row]) -> None:
+        """Count the verdicts of both periods, by bar and conclusion, and their pass rates."""
         counts: dict[str, dict[str, int]] = {part: {} for part in PARTS}
         for row in rows:
             name, number = row["conclusion"], row["number"]
@@ -103,7 +105,7 @@ class Tally:
             counts[part][name] = counts[part].get(name, 0) + number
             if part == "now":
                 bars = self.verdicts.setdefault(name, self.index.empty())
-                bars[self.index.place(row["key"])] += number
+                bars[self.index.find_bar(row["key"])] += number
         for part, conclusions in counts.items():
             total = sum(conclusions.values())
             passed = sum(conclusions.get(name, 0) for name in PASSING)

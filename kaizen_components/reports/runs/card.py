@@ -1,4 +1,4 @@
-"""P2, P3, P6 and P11 on a screen: a run as a card, runs as a list, a replay, a protocol."""
+"""Terminal output of the pipeline: a run card (P2), runs (P3), a replay (P6), protocols (P11)."""
 
 from __future__ import annotations
 
@@ -64,31 +64,33 @@ def format_card(card: Row, zone: Zone, width: int | None = None) -> str:
 
 
 def describe_outcome(card: Row) -> str:
-    """Say how the run ended and why, or what it waits for; then what the last failed gate says."""
+    """Say how the run ended and what its last failed gate reports, or what the run waits for."""
     if card["outcome"]:
-        last = card["gates"][-1] if card["gates"] and card["outcome"] != "aborted" else None
-        more = last["says"] if last and last["reason"] != "pass" else ""
-        return f"{card['outcome'].upper()}: {card['why']}. {more}".strip()
+        has_verdict = card["gates"] and card["outcome"] != "aborted"
+        last_gate = card["gates"][-1] if has_verdict else None
+        failure = last_gate["says"] if last_gate and last_gate["reason"] != "pass" else ""
+        return f"{card['outcome'].upper()}: {card['why']}. {failure}".strip()
     place = f"{card['step']} {card['attempt']}" if card["attempt"] else card["step"]
     state = "PAUSED" if card["paused"] else "UNFINISHED"
     return f"{state}: {place} {PHASES[card['phase']]}. {card['paused'] or ''}".strip()
 
 
 def suggest_next_step(card: Row) -> str:
-    """Say what a reader can do now."""
+    """Name the next step for the reader, with its command."""
     if card.get("not_applied"):
-        return f"It is not in the tree: {card['not_applied']}"
+        return f"The change is not in the tree: {card['not_applied']}"
     if card.get("branch"):
         diff = f"diff {card['base_commit'][:10]} {card['branch']}"
-        return f"Look at it: `git -C {card['repo']} {diff}`"
+        return f"Look at the change: `git -C {card['repo']} {diff}`"
     if card["outcome"] is None:
-        return f"Go on with it: `kaizen P7 --id {card['id']}`; with --abort it ends."
+        return f"Resume the run: `kaizen P7 --id {card['id']}`. To end it, add --abort."
     return f"Findings, answers and the last candidate: `kaizen P2 --id {card['id']} --format html`"
 
 
 def _list_gates(gates: list[Row], width: int) -> list[str]:
+    """List each gate with its verdict and time; a failed one with its first finding."""
     if not gates:
-        return ["Nothing has been judged yet."]
+        return ["No gate has given a verdict yet."]
     places = [f"{gate['step']} {gate['attempt']}" for gate in gates]
     place_width = max(map(len, places))
     reason_width = max(len(gate["reason"]) for gate in gates)
@@ -109,7 +111,7 @@ def _list_gates(gates: list[Row], width: int) -> list[str]:
 
 
 def _describe_facts(card: Row, zone: Zone) -> dict[str, str]:
-    """Return label -> value. What is not known is `unknown`, never 0."""
+    """Return {label: value}. A missing number is shown as `unknown`, never as 0."""
     tokens = f"{format_known(card['tokens_in'])} tokens in, {format_known(card['tokens_out'])} out"
     attempts, unknown = card["build_attempts"], card["usage_unknown"]
     facts = {
@@ -160,12 +162,12 @@ def format_runs(data: Row, width: int | None = None) -> str:
     lines = [_format_run("run", "outcome", "time", "request", width)]
     for row in data["records"]:
         state = row["outcome"] or f"at {row['step'] or 'start'}"
-        took = "" if row["seconds"] is None else format_seconds(row["seconds"])
+        duration = "" if row["seconds"] is None else format_seconds(row["seconds"])
         request = clip_text(row["request"]) or ""
-        lines.append(_format_run(row["id"], state, took, request, width))
+        lines.append(_format_run(row["id"], state, duration, request, width))
     number = len(data["records"])
-    more = f"; more with --limit (this is the limit of {number})" if data["more"] else ""
-    lines += ["", format_quantity(number, "run") + more]
+    hint = f"; more with --limit (this is the limit of {number})" if data["more"] else ""
+    lines += ["", format_quantity(number, "run") + hint]
     if not data["stages"]:
         return "\n".join(lines)
     has_many_protocols = len({row["protocol"] for row in data["stages"]}) > 1
@@ -173,52 +175,52 @@ def format_runs(data: Row, width: int | None = None) -> str:
         f"{row['protocol']} {row['stage']}" if has_many_protocols else row["stage"]
         for row in data["stages"]
     ]
-    size = max(map(len, [*names, "stage"]))
+    name_width = max(map(len, [*names, "stage"]))
     lines += ["", "How often each stage passes, over all runs:"]
-    lines.append(f"  {'stage':<{size}}  {'passes':>8}  judged  runs")
+    lines.append(f"  {'stage':<{name_width}}  {'passes':>8}  judged  runs")
     for name, row in zip(names, data["stages"], strict=True):
         numbers = f"{format_percent(row['pass_rate']):>8}  {row['judged']:>6,}  {row['runs']:>4,}"
         undecided = f"  ({row['undecided']:,} could not be decided)" if row["undecided"] else ""
-        lines.append(f"  {name:<{size}}  {numbers}{undecided}")
+        lines.append(f"  {name:<{name_width}}  {numbers}{undecided}")
     if data["flakiest"]:
         lines.append(f"The flakiest stage is {data['flakiest']}.")
     return "\n".join(lines)
 
 
-def _format_run(id: str, outcome: str, took: str, request: str, width: int) -> str:
-    line = f"{id:<34}  {cut_line(outcome, 11):<11}  {took:>8}  {escape_invisible(request)}"
+def _format_run(id: str, outcome: str, duration: str, request: str, width: int) -> str:
+    line = f"{id:<34}  {cut_line(outcome, 11):<11}  {duration:>8}  {escape_invisible(request)}"
     return cut_line(line, width).rstrip()
 
 
 def format_replay(data: Row) -> str:
-    """Format a replay: whether the verdicts are the same, and the reason for each that is not."""
+    """Format a replay: whether the verdicts are the same, and why each changed one differs."""
     verdicts = format_quantity(data["verdicts"], "verdict")
     different = f"{data['different']} of {verdicts} of {data['id']}"
     if data["same"]:
-        headline = f"SAME: {verdicts} of {data['id']}, judged again, as recorded."
+        headline = f"SAME: {verdicts} of {data['id']} were checked again and did not change."
     elif data["answers_changed"]:
         answers = format_quantity(data["answers_changed"], "answer")
         headline = (
-            f"DIFFERENT: {answers} of {data['id']} on record, and {data['different']} "
-            "of its verdicts."
+            f"DIFFERENT: {answers} of {data['id']} changed since the recording, and "
+            f"{format_quantity(data['different'], 'verdict')}."
         )
     elif data.get("exit_code") == 5:
-        headline = f"CANNOT TELL: {different} cannot be judged again here."
+        headline = f"CANNOT TELL: {different} cannot be checked again here."
     else:
         headline = f"DIFFERENT: {different}."
     lines = [headline, ""]
     places = [f"{row['step']} {row['attempt'] or ''}".strip() for row in data["steps"]]
-    size = max(map(len, places), default=0)
+    place_width = max(map(len, places), default=0)
     for place, row in zip(places, data["steps"], strict=True):
-        mark = {True: "same", False: "DIFFERENT", None: "not judged"}[row["same"]]
-        lines.append(f"  {place:<{size}}  {row['recorded']:<10}  {mark}")
+        mark = {True: "same", False: "DIFFERENT", None: "not checked"}[row["same"]]
+        lines.append(f"  {place:<{place_width}}  {row['recorded']:<10}  {mark}")
         lines += [f"      {row['why']}"] if row["why"] else []
     questions = [
         f"{row['step']} {row['attempt'] or ''}".strip() + f". {row['why']}"
         for row in data["questions"]
         if row["why"]
     ]
-    parts = {"Changed since, besides:": data["changed"], "Questions that changed:": questions}
+    parts = {"Also changed since the run:": data["changed"], "Questions that changed:": questions}
     for title, items in parts.items():
         lines += ["", title, *(f"  {item}" for item in items)] if items else []
     return "\n".join([*lines, "", f"Report: {data['path']}"])
@@ -232,14 +234,14 @@ def format_protocol(data: Row) -> str:
     elif data["faults"]:
         lines = [f"{name} cannot be run: {format_quantity(len(data['faults']), 'fault')}."]
     else:
-        lines = [f"{name} cannot be run: a gate does not tell its fixtures apart."]
+        lines = [f"{name} cannot be run: a gate gives a fixture the wrong verdict."]
     lines += [f"  - {fault}" for fault in data["faults"]]
     for row in data.get("steps", []):
         edges = ", ".join(f"{reason} → {to}" for reason, to in row["next"].items())
         attempts = format_quantity(row["attempts"], "attempt")
         lines.append(f"  {row['step']:<20} {row['kind']} {row['what']}, {attempts}: {edges}")
     for row in data["fixtures"]:
-        mark = "as it should" if row["ok"] else f"WRONG, wanted {row['expected']}. {row['says']}"
+        mark = "as expected" if row["ok"] else f"WRONG, expected {row['expected']}. {row['says']}"
         fixture = f"{row['step']} on {row['which']} fixture {row['number']}"
         lines.append(f"  {fixture}: {row['got']}, {mark}")
     lines += [f"  wrote {path}" for path in data["skills"]]
@@ -248,16 +250,16 @@ def format_protocol(data: Row) -> str:
 
 
 def format_protocols(data: Row) -> str:
-    """Format the protocols as lines; those that cannot be run name the command that says why."""
+    """List the protocols. For one that cannot be run, name the command that shows its faults."""
     lines = []
-    size = max(len(row["name"]) for row in data["protocols"])
+    name_width = max(len(row["name"]) for row in data["protocols"])
     for row in data["protocols"]:
         state = row["about"]
         if row["faults"]:
             place = " --repo REPO" if row["whose"] == "target" else ""
             faults = format_quantity(row["faults"], "fault")
             state = f"cannot be run: {faults}; `P11 --name {row['name']}{place}`"
-        lines.append(f"{row['name']:<{size}}  {row['whose']:<8}  {state}")
+        lines.append(f"{row['name']:<{name_width}}  {row['whose']:<8}  {state}")
     return "\n".join(lines)
 
 
@@ -266,7 +268,7 @@ def _measure_terminal() -> int:
 
 
 def _wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Break a text into lines; a command between backticks stays whole, to be copied."""
+    """Break a text into lines. A command in backticks stays on one line, so it can be copied."""
     lines: list[str] = []
     for word in _split_words(escape_invisible(" ".join(text.split())), width - len(indent)):
         if lines and measure_width(f"{indent}{lines[-1]} {word}") <= width:
@@ -277,7 +279,7 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def _split_words(text: str, width: int) -> Iterator[str]:
-    """Yield the words; one that is wider than a line, and not a command, in pieces of a line."""
+    """Yield the words. Split one that is wider than a line, unless it is a command in backticks."""
     parts = text.split("`")
     if len(parts) % 2:
         text = "`".join(

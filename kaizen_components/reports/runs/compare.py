@@ -32,40 +32,40 @@ if TYPE_CHECKING:
     Cell = Callable[[Row], str]
 
 ENDED = "SELECT * FROM run_current WHERE phase = 'ended' AND test = 0 ORDER BY seq"
-# A replay leaves an artifact, and a proof where every verdict was the same; the newest counts.
+# A replay records an artifact, and a proof only if no verdict changed. The newest replay counts.
 REPLAYED = """
 SELECT EXISTS (SELECT 1 FROM proof p WHERE p.stdout_id = a.id AND p.outcome = 'passed') AS same
 FROM artifact a WHERE a.about_id = ? AND a.title = ? ORDER BY a.seq DESC LIMIT 1"""
 REQUEST_CHARS_MAX = 100
 REQUESTS_MAX = 100
-# Or version="1", which is what a protocol calls itself, would match a sixteenth of all hashes.
+# A prefix of one digit, such as the "1" that protocols declare, matches 1 in 16 hashes.
 VERSION_CHARS_MIN = 4
 VERSION_CHARS_SHOWN = 12
-HOW = (
+SIDE_FORMS = (
     "Give driver=agent, model=NAME, protocol=factory, version=HASH, "
     "or the ids of runs, separated by commas."
 )
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
-    """Return both sides, reduced to the requests that both had."""
+    """Return both sides in numbers, over the requests that both have."""
     runs = [_measure_run(db, run) for run in db.rows(ENDED)]
     trees: dict[str, set[str]] = {}
     for run in runs:
         trees.setdefault(run["repo"], set()).update(filter(None, [run["base_tree"]]))
-    homes = _find_homes(trees)
+    origins = _find_origins(trees)
     for run in runs:
-        run["where"] = " ".join(filter(None, (homes[run["repo"]], run["function"])))
+        run["where"] = " ".join(filter(None, (origins[run["repo"]], run["function"])))
     all_runs = {side: _select_runs(db, runs, options[side], side) for side in ("left", "right")}
     requests = {side: set(map(_get_request, runs)) for side, runs in all_runs.items()}
     shared = requests["left"] & requests["right"]
     if not shared:
-        left, right = format_quantity(len(all_runs["left"]), "run"), len(all_runs["right"])
+        left_runs = format_quantity(len(all_runs["left"]), "run")
         raise NotFound(
             "nothing_to_compare",
             "The two sides have no request in common.",
-            f"Left has {left} that ended, right {right}.",
-            "Run the same request on the same repository on both sides: `P1`.",
+            f"Left has {left_runs} that ended, right has {len(all_runs['right'])}.",
+            "Run the same request on the same repository for both sides: `P1`.",
         )
     sides = {
         side: [run for run in runs if _get_request(run) in shared]
@@ -96,46 +96,52 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
 
 
 def _get_request(run: Row) -> tuple[str, str]:
-    """Return what makes runs comparable: the words, the repository and the function."""
+    """Return what comparable runs share: the request, and the repository with the function."""
     return run["request"], run["where"]
 
 
-def _find_homes(trees: dict[str, set[str]]) -> dict[str, str]:
-    """Return {repository: the first one that shares a tree with it, be it through others}."""
+def _find_origins(trees: dict[str, set[str]]) -> dict[str, str]:
+    """Return {repository: first repository of its group}. Clones share a tree and form a group."""
     groups: list[tuple[list[str], set[str]]] = []
-    for repo, own in trees.items():
-        near = [group for group in groups if group[1] & own]
-        repos = [name for names, _ in near for name in names]
-        groups = [group for group in groups if group not in near]
-        groups.append(([*repos, repo], own.union(*(seen for _, seen in near))))
+    for repo, repo_trees in trees.items():
+        related = [group for group in groups if group[1] & repo_trees]
+        clones = [name for names, _ in related for name in names]
+        groups = [group for group in groups if group not in related]
+        groups.append(([*clones, repo], repo_trees.union(*(others for _, others in related))))
     return {name: names[0] for names, _ in groups for name in names}
 
 
-def _select_runs(db: Reader, runs: list[Row], words: str, side: str) -> list[Row]:
-    key, equals, value = words.partition("=")
+def _select_runs(db: Reader, runs: list[Row], selector: str, side: str) -> list[Row]:
+    """Return the runs that a side selects, either by KEY=VALUE or by their ids."""
+    key, equals, value = selector.partition("=")
     if not equals:
-        ids = [db.find("run", ref.strip())["id"] for ref in words.split(",") if ref.strip()]
+        ids = [db.find("run", ref.strip())["id"] for ref in selector.split(",") if ref.strip()]
         return [run for run in runs if run["id"] in ids]
     if key == "version" and 0 < len(value) < VERSION_CHARS_MIN:
         raise Usage(
             "bad_side",
-            f"--{side} {words!r} is too short.",
-            f"A version is at least {VERSION_CHARS_MIN} characters of a hash.",
+            f"The version in --{side} {selector!r} is too short.",
+            f"It needs at least {VERSION_CHARS_MIN} characters of the hash.",
             "`P11 --name NAME` shows the whole hash.",
         )
-    tests: dict[str, Callable[[Row], bool]] = {
+    conditions: dict[str, Callable[[Row], bool]] = {
         "driver": lambda run: run["driver"] == value,
         "model": lambda run: value in run["models"],
         "protocol": lambda run: run["protocol"] == value,
         "version": lambda run: run["version"].startswith(value),
     }
-    if key not in tests or not value:
-        raise Usage("bad_side", f"--{side} {clip_text(words, 60)!r} selects no runs.", "", HOW)
-    return list(filter(tests[key], runs))
+    if key not in conditions or not value:
+        raise Usage(
+            "bad_side",
+            f"--{side} {clip_text(selector, 60)!r} selects no runs.",
+            f"{key!r} is not a known key, or its value is missing.",
+            SIDE_FORMS,
+        )
+    return list(filter(conditions[key], runs))
 
 
 def _measure_run(db: Reader, run: Row) -> Row:
-    """Return one run as the numbers that are compared."""
+    """Return the numbers of one run that are compared."""
     events = ledger.load_events(db, run)
     state = json.loads(run["state"])
     gates = {name for name, step in ledger.load_protocol(run).steps.items() if step.kind == "gate"}
@@ -164,6 +170,7 @@ def _measure_run(db: Reader, run: Row) -> Row:
 
 
 def _summarize_side(runs: list[Row]) -> Row:
+    """Return the totals and means over the runs of one side."""
     accepted = sum(run["outcome"] == "accepted" for run in runs)
     tokens = [
         None
@@ -230,16 +237,18 @@ def layout(data: Row, zone: Zone) -> Row:
 
 
 def _summarize_requests(data: Row) -> list[str]:
+    """Say how many requests and runs are compared, and which runs are left out."""
     requests = format_quantity(len(data["requests"]), "request")
-    left, right = format_quantity(data["left"]["runs"], "run"), data["right"]["runs"]
-    lead = [f"{requests} that both sides had: {left} against {right}."]
-    left_out, on_both = sum(data["left_out"].values()), data["on_both"]
+    left = format_quantity(data["left"]["runs"], "run")
+    lead = [f"{requests} that both sides had: {left} against {data['right']['runs']}."]
+    left_out = sum(data["left_out"].values())
+    on_both = data["on_both"]
     if left_out:
         runs, verb = format_quantity(left_out, "run"), "is" if left_out == 1 else "are"
         lead.append(f"{runs} with other requests or repositories {verb} left out.")
     if on_both:
         runs, verb = format_quantity(on_both, "run"), "is" if on_both == 1 else "are"
-        lead.append(f"{runs} {verb} on both sides and cannot differ.")
+        lead.append(f"{runs} {verb} on both sides, and cannot differ.")
     return lead
 
 
@@ -280,10 +289,10 @@ ROWS: dict[str, Cell] = {
     ),
     "caught by gates": _show_sum("caught"),
     "illegal moves refused": _show_sum("refused"),
-    "rounds: how often somebody was asked": _show_mean("rounds", lambda value: f"{value:.2f}"),
+    "rounds: answers asked for": _show_mean("rounds", lambda value: f"{value:.2f}"),
     "tokens": _show_mean("tokens", lambda value: format_count(round(value))),
     "cost": _show_mean("cost_usd", format_dollars),
-    "seconds of thinking and judging": _show_mean("seconds", _format_seconds),
+    "seconds spent on answers and gates": _show_mean("seconds", _format_seconds),
     "wall time": _show_mean("wall_seconds", _format_seconds),
     "replayed with the same verdicts": lambda side: (
         f"{side['replayed_same']} of {side['replayed']}" if side["replayed"] else "not replayed"

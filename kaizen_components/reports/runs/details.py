@@ -1,6 +1,6 @@
-"""What a page says about a run: the card, the spec, the findings, the answers, the change itself.
+"""The data of a run page: the card, the spec, the findings, the answers and the change.
 
-The change is quoted from the file that the run left, if that still is what was recorded.
+The change is read from the file that the run wrote, unless that file is gone or was modified.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WHERE run_id = ? AND event = 'answered' ORDER BY n"""
 
 
 def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
-    """Return the card with everything else that the page shows."""
+    """Return the card and everything else that the page shows."""
     card = run_card.gather(db, zone, options)
     run = db.find("run", card["id"])
     events, protocol = ledger.load_events(db, run), ledger.load_protocol(run)
@@ -37,7 +37,7 @@ def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
     spans = db.rows(spans_of.SPANS_OF_TRACE, (run["id"],))
     artifacts = db.rows(ARTIFACTS, (run["id"],))
     sizes = {row["id"]: row["chars"] for row in db.rows(SIZES, (run["id"],))}
-    kept = set(state["answers"].values()) if state["outcome"] == "accepted" else set()
+    kept_answers = set(state["answers"].values()) if state["outcome"] == "accepted" else set()
     spent = {**state["spent"], "asks": state["asks"]}
     spent["tokens"] = spent["tokens_in"] + spent["tokens_out"]
     return {
@@ -65,7 +65,7 @@ def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
                 "chars": sizes.get(event["id"]) or 0,
                 **event["payload"].get("spent", {}),
                 "retries": event["payload"].get("retries"),
-                "kept": event["id"] in kept,
+                "kept": event["id"] in kept_answers,
             }
             for event in events
             if event["event"] == "answered"
@@ -93,7 +93,7 @@ def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
 
 
 def _find_spec(db: Reader, protocol: Protocol, events: list[Row]) -> Row | None:
-    """Return the newest plan that can be read, and whether it was accepted."""
+    """Return the newest spec that can be parsed, and whether it was accepted."""
     from ...pipeline.answers.contracts import MODELS
     from ...pipeline.answers.parse import AnswerRefused, validate_answer
 
@@ -114,7 +114,7 @@ def _find_spec(db: Reader, protocol: Protocol, events: list[Row]) -> Row | None:
 
 
 def _read_change(root: str, artifacts: list[Row]) -> Row | None:
-    """Return the diff of the last candidate; `text` is None if its file is gone or has changed."""
+    """Return the diff of the last candidate; `text` is None if the file is gone or was modified."""
     diff = next((row for row in artifacts if row["name"] == DIFF and row["path"]), None)
     if diff is None:
         return None

@@ -1,10 +1,10 @@
-"""P2 as a page: the request, every gate and attempt, the findings, the change, the cost."""
+"""P2 as a page: the request, every gate and attempt, the findings, the change and the cost."""
 
 from __future__ import annotations
 
 from ..engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 FINDINGS_SHOWN_MAX = 30  # of one attempt
 TEXT_CHARS_MAX = 600
 DRIVER_EVENTS = {
-    "leased": "drove it from here on",
-    "released": "let go of it",
+    "leased": "took over the run",
+    "released": "released the run",
     "refused": "was refused",
-    "aborted": "aborted it",
+    "aborted": "aborted the run",
 }
 
 
 def layout(data: Row, zone: Zone) -> Row:
-    """Lay out the run from the request to the files that it left."""
+    """Lay out the run from its request to its files."""
     trace = waterfall("Waterfall of the steps", data["trace"]) if data["trace"] else None
     budget = record_table(
-        "What was spent of what was allowed; usage that no server reported is not in it",
+        "Spent and allowed amounts; usage that no server reported is missing",
         data["budget"],
         {
             "Budget": ("", lambda row: row["name"].replace("_", " ")),
@@ -56,43 +56,44 @@ def layout(data: Row, zone: Zone) -> Row:
             "at": zone.show(row["at"]),
             "by": clip_text(row["holder"] or row["actor"], 60),
             "what": DRIVER_EVENTS[row["event"]],
-            "refs": [Own(row["id"])],
+            "refs": [LinkTarget(row["id"])],
             "text": row["why"],
         }
         for row in data["drove"]
     ]
     artifacts = record_table(
-        "What a reader finds below the project",
+        "Files of the run, relative to the project",
         data["artifacts"],
         {
             "File": ("", lambda row: Code(clip_text(row["path"] or row["name"]))),
             "What": ("", lambda row: clip_text(row["title"])),
             "Bytes": ("number", "bytes"),
             "SHA-256": ("whole", lambda row: Code(row["sha256"][:12] + "…")),
-            "Artifact": ("", lambda row: Own(row["id"])),
+            "Artifact": ("", lambda row: LinkTarget(row["id"])),
         },
     )
     return document(
         f"Run: {clip_text(data['request'], 120)}",
         _summarize(data, zone),
         [
-            section("In numbers", _count(data)),
+            section("In numbers", _list_numbers(data)),
             section(
                 "What was asked", prose("Request", data["request"]), *_lay_out_spec(data["spec"])
             ),
             section("Gates and attempts", _tabulate_gates(data["gates"])),
-            section("What was found", _tabulate_findings(data["failed"])),
+            section("Findings", _tabulate_findings(data["failed"])),
             section("Where the time went", trace),
             section("The change", _quote_change(data)),
             section("Answers", _tabulate_answers(data["answers"])),
             section("Budget", budget),
-            section("Who drove it", story(drivers)),
-            section("Files that were kept", artifacts),
+            section("Drivers", story(drivers)),
+            section("Files", artifacts),
         ],
     )
 
 
 def _summarize(data: Row, zone: Zone) -> list[str]:
+    """Return the lines above the sections: the outcome, the branch and the next step."""
     start = f"begun {zone.show(data['at'])}; task {data['task_id']}"
     lead = [
         describe_outcome(data),
@@ -110,7 +111,7 @@ def _summarize(data: Row, zone: Zone) -> list[str]:
     return lead
 
 
-def _count(data: Row) -> Row:
+def _list_numbers(data: Row) -> Row:
     has_ended = data["outcome"] is not None
     unknown = data["usage_unknown"]
     return facts(
@@ -134,8 +135,9 @@ def _format_cost(usd: float | None) -> str:
 
 
 def _lay_out_spec(spec: Row | None) -> list[Row | None]:
+    """Lay out the criteria, constraints and grants of the spec."""
     if not spec:
-        return [paragraph("There is no spec: no plan could be read.")]
+        return [paragraph("There is no spec, because no plan could be parsed.")]
     note = "" if spec["accepted"] else ", whose checks did not pass"
     lists = {
         "Constraint": spec["constraints"],
@@ -172,10 +174,11 @@ def _tabulate_gates(gates: list[Row]) -> Row:
             "Proof": ("", lambda row: row["proof_id"] and Ref(row["proof_id"])),
         },
     )
-    return columns or paragraph("Nothing has been judged yet.")
+    return columns or paragraph("No gate has given a verdict yet.")
 
 
 def _tabulate_findings(attempts: list[Row]) -> Row | None:
+    """Tabulate the findings of the failed attempts; without findings, what the gate says."""
     rows: list[list[str | None]] = []
     for attempt in attempts:
         start = [f"{attempt['step']} {attempt['attempt']}", add_tone(attempt["reason"])]
@@ -192,16 +195,17 @@ def _tabulate_findings(attempts: list[Row]) -> Row | None:
 
 
 def _quote_change(data: Row) -> Row | None:
+    """Show the diff of the last candidate, or say why there is none."""
     change = data["change"]
     if change is None:
-        is_over = data["outcome"] is not None
-        nothing = "Nothing was written that could be applied."
-        return paragraph(nothing if is_over else "There is no candidate yet.")
+        has_ended = data["outcome"] is not None
+        failure = "No answer had a change that could be applied."
+        return paragraph(failure if has_ended else "There is no candidate yet.")
     if change["text"] is None:
-        return paragraph("The file with the candidate is gone, or is not what was recorded.")
+        return paragraph("The file with the candidate is gone or was modified.")
     is_accepted = data["outcome"] == "accepted"
     title = "The accepted change" if is_accepted else "The last candidate, which was not accepted"
-    return listing(title, change["text"] or "(no change)", f"{change['path']} has them all.")
+    return listing(title, change["text"] or "(no change)", f"{change['path']} has all lines.")
 
 
 def _tabulate_answers(answers: list[Row]) -> Row | None:
@@ -215,7 +219,7 @@ def _tabulate_answers(answers: list[Row]) -> Row | None:
         "The answers and their cost; a kept answer is part of accepted work",
         answers,
         {
-            "Answer": ("", lambda row: Own(row["id"])),
+            "Answer": ("", lambda row: LinkTarget(row["id"])),
             "Step": ("whole", "step"),
             "Attempt": ("number", "attempt"),
             "Model": ("", describe_model),

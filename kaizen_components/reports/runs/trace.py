@@ -1,14 +1,13 @@
 """T3: the tree of a trace's spans, their self time, totals per kind, and the critical path.
 
-A span lasts from its own start to its own end; its *extent* also covers everything below it,
-because a span that is recorded before its parts are done has no duration yet. Where every span
-lies inside its parent, the two are the same.
+The *extent* of a span is its own time plus that of all spans below it. It is needed because a
+parent that is recorded before its children has no duration yet.
 
-The critical path is the chain that determined when the trace ended. It starts at the root whose
-extent ends last and goes backwards in time: inside a span, to the child whose extent ends last;
-from where that one began, to the child that ended last before; and so on, and the same among
-roots. Time in which no child is on the path belongs to the span itself. Spans without any extent
-take no time and are never on it, unless there is nothing else.
+The critical path is the chain of spans that determined when the trace ended. It is found backwards
+in time, from the root whose extent ends last. Within a span, the path takes the child whose extent
+ends last, then the child that ended last before that one began, and so on. Earlier roots are
+chosen the same way. Time that no child on the path covers belongs to the span itself. A span with
+an empty extent is on the path only if all extents are empty.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def build_trace_report(db: Reader, trace_ref: str | None, task_ref: str | None) 
                 "no_trace",
                 f"{task['id']} has no trace.",
                 "No span names this task.",
-                "Record one: `T1 --task-id`.",
+                "Record a span of the task: `T1 --task-id ID`.",
             )
     else:
         raise Usage(
@@ -54,19 +53,19 @@ def build_trace_report(db: Reader, trace_ref: str | None, task_ref: str | None) 
     traces = [analyze_trace(id, db.rows(spans_of.SPANS_OF_TRACE, (id,))) for id in ids]
     spans = [span for trace in traces for span in trace["spans"]]
     starts = [_parse_ms(trace["started_at"]) for trace in traces]
-    under_way = _measure_cover(
+    wall_ms = _measure_cover(
         (start, start + trace["wall_ms"]) for start, trace in zip(starts, traces, strict=True)
     )
     return {
         "trace_ids": [trace["trace_id"] for trace in traces],
-        "total": {"traces": len(traces), **_sum(spans), "wall_ms": under_way},
+        "total": {"traces": len(traces), **_sum_spans(spans), "wall_ms": wall_ms},
         "kinds": sum_by_kind(spans),
         "traces": traces,
     }
 
 
 def analyze_trace(trace_id: str, rows: list[Row]) -> Row:
-    """Return the spans in the order of the tree, with offset, depth and self time, and the path."""
+    """Return the totals, the spans in tree order with their self time, and the critical path."""
     start = min(_parse_ms(row["started_at"]) for row in rows)
     spans = _order_by_tree(rows, start)
     children: Children = {None: [], **{span["id"]: [] for span in spans}}
@@ -83,19 +82,19 @@ def analyze_trace(trace_id: str, rows: list[Row]) -> Row:
             for child in children[span["id"]]
         )
         span["self_ms"] = span["duration_ms"] - covered
-    wall = max(span["end_ms"] for span in spans)
-    path = _find_critical_path(spans, children, wall)
+    wall_ms = max(span["end_ms"] for span in spans)
+    path = _find_critical_path(spans, children, wall_ms)
     on_path = {step["id"] for step in path}
-    hidden = ("above", "first_ms", "last_ms")
+    internal = ("above", "first_ms", "last_ms")
     return {
         "trace_id": trace_id,
         "started_at": min(row["started_at"] for row in rows),
-        "wall_ms": wall,
-        **_sum(spans),
+        "wall_ms": wall_ms,
+        **_sum_spans(spans),
         "critical_path": path,
         "spans": [
             {
-                **{k: v for k, v in span.items() if k not in hidden and v is not None},
+                **{k: v for k, v in span.items() if k not in internal and v is not None},
                 "test": bool(span["test"]),
                 "critical": span["id"] in on_path,
             }
@@ -105,15 +104,16 @@ def analyze_trace(trace_id: str, rows: list[Row]) -> Row:
 
 
 def sum_by_kind(spans: list[Row]) -> list[Row]:
-    """Return totals per kind; the one with the most self time first."""
+    """Return the totals per kind of span, those with the most self time first."""
     kinds = sorted({span["kind"] for span in spans})
     totals = [
-        {"kind": kind, **_sum([span for span in spans if span["kind"] == kind])} for kind in kinds
+        {"kind": kind, **_sum_spans([span for span in spans if span["kind"] == kind])}
+        for kind in kinds
     ]
     return sorted(totals, key=lambda row: -row["self_ms"])
 
 
-def _sum(spans: list[Row]) -> Row:
+def _sum_spans(spans: list[Row]) -> Row:
     names = ("self_ms", "tokens_in", "tokens_out")
     return {
         "count": len(spans),
@@ -127,10 +127,11 @@ def _parse_ms(text: str) -> int:
 
 
 def _order_by_tree(rows: list[Row], start: int) -> list[Row]:
-    """Return the spans with their offsets, each followed by what is below it, by time.
+    """Return the spans depth first, siblings by start time, with their depth and offsets.
 
-    A span whose parent is missing becomes a root, and so does one in a circle, which only a
-    damaged database has. No recursion: a chain may be as long as the trace.
+    A span whose parent is missing becomes a root. So does a span in a cycle, which only a damaged
+    database has. The walk uses a stack, because a chain of thousands would exceed the recursion
+    limit.
     """
     spans = []
     for row in rows:
@@ -147,14 +148,14 @@ def _order_by_tree(rows: list[Row], start: int) -> list[Row]:
         children.setdefault(parent, []).append(span)
     ordered: list[Row] = []
     seen: set[str] = set()
-    for root in [*children.get(None, []), *spans]:  # the second part: spans in a circle
-        waiting: list[tuple[Row, str | None, int]] = [(root, None, 0)]
-        while waiting:
-            span, above, depth = waiting.pop()
+    for root in [*children.get(None, []), *spans]:  # a cycle has no root, so try every span
+        stack: list[tuple[Row, str | None, int]] = [(root, None, 0)]
+        while stack:
+            span, above, depth = stack.pop()
             if span["id"] not in seen:
                 seen.add(span["id"])
                 ordered.append({**span, "above": above, "depth": depth})
-                waiting += [
+                stack += [
                     (child, span["id"], depth + 1)
                     for child in reversed(children.get(span["id"], []))
                 ]
@@ -162,7 +163,7 @@ def _order_by_tree(rows: list[Row], start: int) -> list[Row]:
 
 
 def _measure_cover(intervals: Iterable[tuple[int, int]]) -> int:
-    """Return how much time at least one of the intervals covers."""
+    """Return how much time the intervals cover together; overlaps count once."""
     ordered = sorted(intervals)
     total, reached = 0, ordered[0][0] if ordered else 0
     for start, end in ordered:
@@ -171,32 +172,32 @@ def _measure_cover(intervals: Iterable[tuple[int, int]]) -> int:
     return total
 
 
-def _find_critical_path(spans: list[Row], children: Children, wall: int) -> list[Row]:
-    """Return the path in the order of the tree, each span with the time that is its own on it."""
-    own: dict[str, int] = {}
-    waiting: list[tuple[Row | None, int]] = [(None, wall)]
-    while waiting:
-        span, until = waiting.pop()
+def _find_critical_path(spans: list[Row], children: Children, wall_ms: int) -> list[Row]:
+    """Return the spans on the path in tree order, each with its own time on the path."""
+    own_ms: dict[str, int] = {}
+    stack: list[tuple[Row | None, int]] = [(None, wall_ms)]
+    while stack:
+        span, until = stack.pop()
         spent = 0
         below = children[span["id"] if span else None]
         for child in sorted(below, key=lambda child: (-child["last_ms"], child["first_ms"])):
             if child["first_ms"] < child["last_ms"] <= until:
                 spent += until - child["last_ms"]
-                waiting.append((child, child["last_ms"]))
+                stack.append((child, child["last_ms"]))
                 until = child["first_ms"]
         if span:
-            own[span["id"]] = spent + until - span["first_ms"]
-    if not own:
-        own[max(children[None], key=lambda root: root["last_ms"])["id"]] = 0
+            own_ms[span["id"]] = spent + until - span["first_ms"]
+    if not own_ms:
+        own_ms[max(children[None], key=lambda root: root["last_ms"])["id"]] = 0
     return [
         {
             "id": span["id"],
             "name": span["name"],
             "kind": span["kind"],
             "depth": span["depth"],
-            "ms": own[span["id"]],
-            "share": round(own[span["id"]] / wall, 4) if wall else None,
+            "ms": own_ms[span["id"]],
+            "share": round(own_ms[span["id"]] / wall_ms, 4) if wall_ms else None,
         }
         for span in spans
-        if span["id"] in own
+        if span["id"] in own_ms
     ]

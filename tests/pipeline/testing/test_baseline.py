@@ -1,4 +1,4 @@
-"""The base's tests before a run begins, when there is no candidate yet."""
+"""The baseline that is measured before there is a candidate."""
 
 import sys
 
@@ -50,7 +50,7 @@ def make_job(place, python):
     return Job(str(place / "base"), "", "tree", "", {}, tools, Settings(), scratch=scratch)
 
 
-def test_baseline_sorts_ids_and_is_kept(tmp_path, python):
+def test_baseline_groups_ids_and_is_cached(tmp_path, python):
     job = make_job(tmp_path, python)
     first, second = measure_baseline(job), measure_baseline(job)
 
@@ -63,7 +63,7 @@ def test_baseline_sorts_ids_and_is_kept(tmp_path, python):
     assert {**vars(first), "runs": []} == vars(second)
 
 
-def test_doubtful_baseline_is_not_kept(tmp_path, python):
+def test_baseline_without_interpreter_is_not_cached(tmp_path, python):
     job = make_job(tmp_path, python.with_name("no-such-python"))
 
     assert "pip install" in measure_baseline(job).doubts[0]

@@ -16,7 +16,7 @@ from kaizen_components.pipeline.gates.tests import pytest_config
         ({"pytest.ini": "", "pyproject.toml": "[tool.pytest.ini_options]\n"}, "pytest.ini"),
     ],
 )
-def test_config_is_found_as_pytest_finds_it(tmp_path, files, expected):
+def test_config_file_is_chosen_like_pytest(tmp_path, files, expected):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
 
@@ -35,7 +35,7 @@ def test_config_is_found_as_pytest_finds_it(tmp_path, files, expected):
         ("pyproject.toml", "no TOML at all", []),
     ],
 )  # fmt: skip
-def test_blocked_plugins_are_listed(tmp_path, name, text, blocked):
+def test_blocked_plugins_are_read_from_addopts(tmp_path, name, text, blocked):
     (tmp_path / name).write_text(text)
     prefixed = [f"pytest_{plugin}" for plugin in blocked]
 
@@ -44,7 +44,7 @@ def test_blocked_plugins_are_listed(tmp_path, name, text, blocked):
     assert sorted(found) == sorted([*blocked, *prefixed])
 
 
-def test_all_plugins_may_be_blocked(tmp_path):
+def test_disabled_autoload_blocks_all_plugins(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -q --disable-plugin-autoload\n")
 
     assert pytest_config.list_blocked_plugins(str(tmp_path / "pytest.ini")) == ["*"]

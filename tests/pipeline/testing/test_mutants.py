@@ -26,7 +26,7 @@ def describe_mutants(source, lines=range(1, 99)):
         ("a = b[:c]\n", ":c  ->  :c - 1"),
     ],
 )
-def test_each_kind_of_mistake_has_a_mutant(source, change):
+def test_each_kind_of_code_has_its_mutant(source, change):
     assert change in describe_mutants(source)
 
 
@@ -40,7 +40,7 @@ def test_each_kind_of_mistake_has_a_mutant(source, change):
         "if __name__ == '__main__':\n    a = 5\n", "print(1 + 1)\n", "a = None\n",
     ],
 )  # fmt: skip
-def test_untested_code_has_no_mutants(source):
+def test_docstrings_logging_and_imports_have_no_mutants(source):
     assert describe_mutants(source) == []
 
 
@@ -54,7 +54,7 @@ def test_untested_code_has_no_mutants(source):
         ("a = [1, 2, 3]\n", 1),
     ],
 )
-def test_same_mistake_is_made_once(source, number):
+def test_overlapping_mutations_yield_one_mutant(source, number):
     assert len(describe_mutants(source)) == number
 
 
@@ -80,7 +80,7 @@ def test_mutants_differ_and_compile():
         compile(text, "x.py", "exec")
 
 
-def test_gutted_file_raises_in_changed_functions():
+def test_only_changed_functions_are_gutted():
     source = "def kept():\n    return 1\n\n\ndef changed():\n    return 2\n"
     scope: dict = {}
     exec(mutants.gut_functions("x.py", source, {6}).text, scope)

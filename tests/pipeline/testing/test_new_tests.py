@@ -1,4 +1,4 @@
-"""What new tests are worth, seen in sessions that all cases share: whose fault a failure is, and blind tests."""
+"""Which new tests are weak and which failures are the code's fault; all cases share one session."""
 
 import copy
 
@@ -31,7 +31,7 @@ CASES = {  # new test -> (its text, the reason, the rule, a word of the finding)
 
 @pytest.fixture(scope="module")
 def sessions(candidate, run_head):
-    """(job, session on head, ids that pass before) of one candidate with all cases as files."""
+    """Return the job, the report on head and the ids passing before, with all cases as files."""
     texts = {f"tests/test_{name.replace(' ', '_')}.py": case[0] for name, case in CASES.items()}
     files = {"app/other.py": "import nothing_like_it\n", **texts}
     job = candidate(files, None, tests=tuple(texts))
@@ -39,7 +39,7 @@ def sessions(candidate, run_head):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_fault_decides_between_weak_and_check(sessions, name):
+def test_faulty_new_test_gets_expected_reason(sessions, name):
     job, head, passing = sessions
     _, reason, rule, word = CASES[name]
     job = copy.copy(job)
@@ -64,7 +64,7 @@ BLIND = {
 }
 
 
-def test_tests_missing_wrong_code_are_named(candidate, run_head):
+def test_gutted_and_crash_only_tests_are_reported(candidate, run_head):
     files = {f"tests/test_{name}.py": text for name, text in BLIND.items()}
     job = candidate(
         {"app/main.py": MAIN + DOUBLE + LAST, **files}, None, tests=tuple(files), kill_floor=0.1

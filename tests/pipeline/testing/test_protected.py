@@ -8,7 +8,7 @@ from kaizen_components.pipeline.target import protected_files
 from .conftest import BASE, NEW
 
 
-def test_touched_files_are_found_except_new_tests(candidate):
+def test_touched_protected_files_are_reported(candidate):
     files = {"deep/conftest.py": "", "pyproject.toml": "", "app/more.py": ""}
     job = candidate({"tests/test_main.py": None, **files})
 
@@ -28,7 +28,7 @@ def test_granted_path_is_not_protected(candidate):
     assert protected_files.list_touched(job) == {}
 
 
-def test_globs_match_in_folders():
+def test_protected_globs_match_in_subfolders():
     assert protected_files.matches_any("a/b/pytest.ini", ["pytest.ini"])
     assert protected_files.matches_any("test_x.py", ["**/test_*.py"])
     assert protected_files.matches_any("a/b/test_x.py", ["**/test_*.py"])
@@ -36,7 +36,7 @@ def test_globs_match_in_folders():
     assert not protected_files.matches_any("a/xpytest.ini", ["pytest.ini"])
 
 
-def test_copy_gets_protected_files_of_base(candidate, tmp_path):
+def test_restore_takes_protected_files_from_base(candidate, tmp_path):
     job = candidate({"tests/test_main.py": "", "conftest.py": "", "tests/sub/test_more.py": ""})
     place = tmp_path / "copy"
     shutil.copytree(job.head, place)
@@ -49,7 +49,7 @@ def test_copy_gets_protected_files_of_base(candidate, tmp_path):
     assert Path(job.head, "conftest.py").exists()
 
 
-def test_link_for_protected_file_is_replaced(candidate):
+def test_symlink_replacing_protected_file_is_restored(candidate):
     job = candidate()
     os.unlink(os.path.join(job.head, "tests/test_main.py"))
     os.symlink("../app/main.py", os.path.join(job.head, "tests/test_main.py"))
@@ -60,7 +60,7 @@ def test_link_for_protected_file_is_replaced(candidate):
     assert "double" in Path(job.head, "app/main.py").read_text()
 
 
-def test_new_module_that_hides_another_is_found(candidate):
+def test_new_module_hiding_another_is_reported(candidate):
     names = ("math.py", "app/json.py", "numpy/__init__.py", "x.pth", "app/main.so", "fine.py")
     job = candidate(dict.fromkeys(names, ""))
 

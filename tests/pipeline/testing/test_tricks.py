@@ -1,4 +1,4 @@
-"""Tricks that get past the checks of files must still have no effect on what is seen."""
+"""Tricks that get past the file checks must not change the reported outcomes."""
 
 import importlib.util
 import marshal
@@ -52,12 +52,12 @@ def test_tricks_do_not_hide_wrong_code(candidate, run_head):
     assert report.list_doubts() == []
 
 
-def test_base_rewriting_reports_is_not_believed(verdict):
+def test_base_that_rewrites_reports_is_not_trusted(judge):
     fails = {"conftest.py": PASSES, "tests/test_fails.py": "def test_fails():\n    assert 0\n"}
-    seen = verdict(base={**BASE, **fails})
+    verdict = judge(base={**BASE, **fails})
 
-    assert seen.reason == "missing"
-    assert "test_fails passed only in the report" in "".join(one.text for one in seen.findings)
+    assert verdict.reason == "missing"
+    assert "test_fails passed only in the report" in "".join(one.text for one in verdict.findings)
 
 
 def test_tree_is_restored_between_sessions(candidate):
@@ -74,7 +74,7 @@ def test_tree_is_restored_between_sessions(candidate):
     assert [report.outcomes[f"{NEW}::test_it"].kind for report in reports] == ["passed"] * 3
 
 
-def test_report_needs_our_signature(tmp_path):
+def test_report_with_wrong_signature_is_ignored(tmp_path):
     (tmp_path / "report.json").write_bytes(b"0" * 64 + b'\n{"sessions": []}')
 
     assert session_box.read_signed_report(str(tmp_path), "ab" * 32) is None
@@ -116,7 +116,7 @@ def test_it():
 """
 
 
-def test_session_hides_key_and_notices_forger(candidate, run_head, monkeypatch, tmp_path):
+def test_session_hides_key_and_reports_forged_events(candidate, run_head, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYTEST_ADDOPTS", "--collect-only")
     environment = ENVIRONMENT.replace("OUTSIDE", repr(str(tmp_path)))
@@ -129,7 +129,7 @@ def test_session_hides_key_and_notices_forger(candidate, run_head, monkeypatch, 
     for path in files:
         outcome = report.outcomes[f"{path}::test_it"]
         assert outcome.kind == "passed", outcome.text
-    assert "something else wrote into its report" in report.list_doubts()
+    assert "other code wrote into its report" in report.list_doubts()
     assert not [name for name in os.listdir(job.scratch) if name.startswith("box-")]
 
 
@@ -137,7 +137,7 @@ def test_session_hides_key_and_notices_forger(candidate, run_head, monkeypatch, 
 def test_editable_install_does_not_hide_candidate(
     candidate, run_head, tmp_path, monkeypatch, level
 ):
-    """Both kinds: a folder on the path, and a finder that comes before all others."""
+    """The install has a folder on the path and a finder before all others."""
     held_to(level, monkeypatch)
     elsewhere, python = tmp_path / "elsewhere", world.copy_environment(tmp_path / "editable")
     world.write_tree(elsewhere, {"app/__init__.py": "", "app/main.py": MAIN + DOUBLE})

@@ -1,4 +1,4 @@
-"""What a tool found in a tree, and what of it is new."""
+"""What a tool found in a tree, and which of its findings are new."""
 
 import os
 import re
@@ -26,7 +26,7 @@ class LocatedFinding:
 
 
 class ToolResult:
-    """One tool on one tree. `failure` says why its answer counts for nothing."""
+    """The result of one tool on one tree. `failure` says why it cannot be used."""
 
     def __init__(
         self,
@@ -42,18 +42,21 @@ class ToolResult:
 
 
 def make_broken_result(tool: str, boxed: SandboxResult, why: str, folder: str) -> ToolResult:
-    """Return the result of a tool that failed, with its last words but not the folder's path."""
-    said = boxed.stderr.text().strip() or boxed.stdout.text().strip()
-    said = said.replace(os.path.join(folder, ""), "")[-OUTPUT_CHARS_MAX:]
+    """Return the result of a tool that failed, with the end of its output and relative paths."""
+    output = boxed.stderr.text().strip() or boxed.stdout.text().strip()
+    output = output.replace(os.path.join(folder, ""), "")[-OUTPUT_CHARS_MAX:]
     why = "it did not end in time" if boxed.timed_out else why
-    failure = f"{tool} broke: {why} (exit code {boxed.exit_code}). {said}".strip()
+    failure = f"{tool} failed: {why} (exit code {boxed.exit_code}). {output}".strip()
     return ToolResult(tool, [], boxed, failure)
 
 
-def find_new(
+def find_new_findings(
     base: list[LocatedFinding], head: list[LocatedFinding], changed: dict[str, set[int]]
 ) -> list[Finding]:
-    """Return what head has more of than base; of several alike, those on changed lines are new."""
+    """Return the findings that head has and base has not.
+
+    If head has more equal findings than base, those on changed lines count as new.
+    """
 
     def is_on_changed_line(located: LocatedFinding) -> bool:
         return located.finding.line in changed.get(located.finding.path, ())
@@ -65,4 +68,4 @@ def find_new(
             known[located.key] -= 1
         else:
             findings.append(located.finding)
-    return sorted(findings, key=lambda found: (found.path, found.line, found.rule, found.text))
+    return sorted(findings, key=lambda one: (one.path, one.line, one.rule, one.text))

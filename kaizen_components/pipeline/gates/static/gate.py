@@ -14,19 +14,19 @@ from ...verdict import Finding, Verdict
 from .. import memo
 from ..conditions import find_weak_sandbox
 from . import mypy, own_command, ruff, suppressions, syntax
-from .findings import LocatedFinding, ToolResult, find_new
+from .findings import LocatedFinding, ToolResult, find_new_findings
 from .tool_tree import ToolTree
 
-FORM = 2  # of what is kept about a base: raise it when findings are read otherwise
+MEMO_VERSION = 2  # raise it when findings are parsed differently
 TOOLS = {"ruff": ruff.run_ruff, "mypy": mypy.run_mypy}
 NEXT = (
-    "Fix it, exclude the files in the tool's settings, "
-    "or replace the gate by a command: [gates.check], replace = true."
+    "Fix the base, exclude the files in the tool's settings, "
+    "or set your own command in [gates.check] with replace = true."
 )
 
 
 def judge_static(job: Job) -> Verdict:
-    """Return a pass, or each new finding, with or replaced by the repository's own command."""
+    """Run ruff and mypy, and the repository's own check command in addition or instead."""
     weak = find_weak_sandbox(job)
     if weak:
         return Verdict("missing", weak[0].text, weak, facts={"level": sandbox.detect_level()})
@@ -34,60 +34,66 @@ def judge_static(job: Job) -> Verdict:
 
 
 def _judge_job(job: Job) -> Verdict:
+    """Compile the changed files, look for suppressions, and compare findings with the base's."""
     facts: dict[str, Any] = {
         "versions": dict(job.tools.versions),
         "level": sandbox.detect_level(),
     }
     missing = [tool for tool in find_missing_tools(job.tools) if NEEDED[tool.rule] == "check"]
     if missing:
-        says = f"{' and '.join(tool.rule for tool in missing)} cannot be run in the target."
-        return Verdict("missing", says, missing, facts=facts)
+        summary = f"{' and '.join(tool.rule for tool in missing)} cannot be run in the target."
+        return Verdict("missing", summary, missing, facts=facts)
     files = ToolTree(job)
-    base, runs = _check_base(job, files)
+    base, runs = _measure_base(job, files)
     blocked = [Finding(result.tool, result.failure) for result in base if result.failure]
     if blocked:
         names = " and ".join(finding.rule for finding in blocked)
-        says = f"{names} cannot judge the base, so nothing can be called new."
-        return Verdict("missing", says, [*blocked, Finding("settings", NEXT)], runs, facts)
+        summary = f"{names} cannot check the base, so new findings cannot be told from old ones."
+        return Verdict("missing", summary, [*blocked, Finding("settings", NEXT)], runs, facts)
     files.fill_from(job.head)
     compiled = syntax.find_syntax_errors(job, files, job.head_tree)
     results = [compiled]
     findings = [located.finding for located in compiled.findings] + _report_failure(compiled)
-    if not findings:  # else the other tools would only repeat that a file does not compile
+    if not findings:  # otherwise the other tools would repeat the syntax error
         findings = suppressions.find_suppressions(job)
         for before in base:
             after = TOOLS[before.tool](job, files, job.head_tree)
             results.append(after)
             facts[before.tool] = {"base": len(before.findings), "head": len(after.findings)}
-            new = find_new(before.findings, after.findings, job.changed)
+            new = find_new_findings(before.findings, after.findings, job.changed)
             findings += new or _report_failure(after)
     runs += [result.boxed for result in results if result.boxed]
     if findings:
         findings.sort(key=lambda finding: (finding.path, finding.line, finding.rule))
-        says = f"{len(findings)} new finding{'s' * (len(findings) > 1)}."
-        return Verdict("check", says, findings, runs, facts)
+        summary = f"{len(findings)} new finding{'s' * (len(findings) > 1)}."
+        return Verdict("check", summary, findings, runs, facts)
     old = sum(len(result.findings) for result in base)
-    says = f"ruff and mypy find nothing new ({old} findings were there before)."
-    return Verdict("pass", says, [], runs, facts)
+    summary = f"ruff and mypy find nothing new ({old} findings were there before)."
+    return Verdict("pass", summary, [], runs, facts)
 
 
 def _report_failure(result: ToolResult) -> list[Finding]:
     return [Finding(f"{result.tool}-broke", result.failure)] if result.failure else []
 
 
-def _check_base(job: Job, files: ToolTree) -> tuple[list[ToolResult], list[sandbox.SandboxResult]]:
-    """Return what the tools find in the base, run once per tree, interpreter and versions."""
+def _measure_base(
+    job: Job, files: ToolTree
+) -> tuple[list[ToolResult], list[sandbox.SandboxResult]]:
+    """Return what the tools find in the base. They run once per tree, interpreter and versions."""
     versions = sorted(job.tools.versions.items())
-    parts = (FORM, job.base_tree, job.tools.python, job.tools.paths, versions)
-    path = memo.find_memo(job, "static", *parts)
-    kept = memo.read_memo(path)
-    if kept is not None:
+    parts = (MEMO_VERSION, job.base_tree, job.tools.python, job.tools.paths, versions)
+    path = memo.find_memo_path(job, "static", *parts)
+    rows_by_tool = memo.read_memo(path)
+    if rows_by_tool is not None:
         return [
-            ToolResult(tool, [LocatedFinding(*row) for row in rows]) for tool, rows in kept.items()
+            ToolResult(tool, [LocatedFinding(*row) for row in rows])
+            for tool, rows in rows_by_tool.items()
         ], []
     files.fill_from(job.base)
     results = [run_tool(job, files, job.base_tree) for run_tool in TOOLS.values()]
     if not any(result.failure for result in results):
-        kept = {one.tool: [located.as_list() for located in one.findings] for one in results}
-        memo.write_memo(path, kept)
+        rows_by_tool = {
+            result.tool: [located.as_list() for located in result.findings] for result in results
+        }
+        memo.write_memo(path, rows_by_tool)
     return results, [result.boxed for result in results if result.boxed]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ....sandbox import run as sandbox
 from ...job import Job
 from ...verdict import Finding, Verdict
-from .findings import LocatedFinding, find_new
+from .findings import LocatedFinding, find_new_findings
 from .tool_tree import ToolTree
 
 # Lines of the form that most tools have: path:line: text.
@@ -15,20 +15,21 @@ LINE = re.compile(r"^(?P<path>[^\s:()]+)(?::|\()(?P<line>\d+)(?:[:,]\d+)?\)?:?\s
 FAILURES = {"check": "check", "test": "regression"}
 TAIL_CHARS = 2_000
 NEXT = "Fix that first, or allow it with --allow-failing-baseline."
-FOLDER = "own"  # not the one with mypy's cache: such a command runs what the candidate wrote
+FOLDER = "own"  # apart from mypy's cache: such a command runs the candidate's code
 
 
 def judge_with_own_command(job: Job, name: str, judge: Callable[[Job], Verdict]) -> Verdict:
-    """Run our gate and then the repository's command of that name; only that if it replaces ours."""
+    """Run our gate, then the repository's command of that name. Skip ours if it is replaced."""
     if name not in job.settings.commands:
         return judge(job)
     first = Verdict("pass", "") if name in job.settings.replaces else judge(job)
     if not first.is_pass:
         return first
     second = judge_own_command(job, name)
-    says = " ".join(filter(None, (first.says, second.says)))
-    runs, facts = [*first.runs, *second.runs], {**first.facts, **second.facts}
-    return Verdict(second.reason, says, second.findings, runs, facts)
+    summary = " ".join(filter(None, (first.says, second.says)))
+    runs = [*first.runs, *second.runs]
+    facts = {**first.facts, **second.facts}
+    return Verdict(second.reason, summary, second.findings, runs, facts)
 
 
 def judge_own_command(job: Job, name: str) -> Verdict:
@@ -40,54 +41,60 @@ def judge_own_command(job: Job, name: str) -> Verdict:
     files = ToolTree(job, FOLDER)
     head = _run_command(job, name, files, job.head, job.head_tree, name == "test")
     words = job.settings.commands[name]
-    facts, shown = {"own": words}, f"`{' '.join(words)}`"
+    facts = {"own": words}
+    command_line = f"`{' '.join(words)}`"
     if has_passed(head):
         if name != "test" or name not in job.settings.replaces or not job.tests:
-            return Verdict("pass", f"{shown} passes.", [], [head], facts)
-        # New tests that pass without the change as well show nothing.
+            return Verdict("pass", f"{command_line} passes.", [], [head], facts)
+        # New tests that also pass without the change prove nothing.
         before = _run_command(job, name, files, job.base, job.base_tree, True)
         if not has_passed(before):
-            says = f"{shown} passes, and with the new tests it fails on the base."
-            return Verdict("pass", says, [], [before, head], facts)
-        says = f"{shown} passes with the new tests on the base too: they do not need the change."
-        useless = [Finding("passes-on-base", says, path) for path in job.tests]
-        return Verdict("weak", says, useless, [before, head], facts)
+            summary = f"{command_line} passes, and fails on the base with the new tests."
+            return Verdict("pass", summary, [], [before, head], facts)
+        summary = (
+            f"{command_line} also passes on the base with the new tests, so they prove nothing."
+        )
+        useless = [Finding("passes-on-base", summary, path) for path in job.tests]
+        return Verdict("weak", summary, useless, [before, head], facts)
     located = _locate_findings(files, head)
     base = _run_command(job, name, files, job.base, job.base_tree)
     runs = [base, head]
     if has_passed(base):
-        found = [one.finding for one in located]
-        found = found or [Finding(name, describe_output(head, files.folder))]
-        says = f"{shown} fails with exit code {head.exit_code}."
-        return Verdict(FAILURES[name], says, found, runs, facts)
+        findings = [one.finding for one in located]
+        findings = findings or [Finding(name, describe_output(head, files.folder))]
+        summary = f"{command_line} fails with exit code {head.exit_code}."
+        return Verdict(FAILURES[name], summary, findings, runs, facts)
     before_change = _locate_findings(files, base)
-    found = find_new(before_change, located, job.changed)
-    if found:
-        says = f"The repository's {name} command finds {len(found)} new things."
-        return Verdict(FAILURES[name], says, found, runs, facts)
+    findings = find_new_findings(before_change, located, job.changed)
+    if findings:
+        summary = f"The repository's {name} command reports {len(findings)} new findings."
+        return Verdict(FAILURES[name], summary, findings, runs, facts)
     if before_change and job.settings.allow_failing_baseline:
-        says = f"The repository's own {name} command fails as on the base, and reports nothing new."
-        return Verdict("pass", says, [], runs, facts)
-    says = (
-        f"The repository's own {name} command already fails on the base: it cannot judge a change."
+        summary = (
+            f"The repository's own {name} command fails as on the base and reports nothing new."
+        )
+        return Verdict("pass", summary, [], runs, facts)
+    summary = (
+        f"The repository's own {name} command already fails on the base, "
+        "so it cannot judge a change."
     )
-    text = f"{says} {describe_output(base, files.folder)}"
-    return Verdict("missing", says, [Finding(name, text)], runs, facts)
+    text = f"{summary} {describe_output(base, files.folder)}"
+    return Verdict("missing", summary, [Finding(name, text)], runs, facts)
 
 
 def judge_base_command(job: Job, name: str) -> Verdict:
-    """Return whether the base passes the command."""
+    """Return a pass if the base passes the command, or is allowed to fail it."""
     sandbox.require_level(job.settings.minimum_level)
     files = ToolTree(job, FOLDER)
     boxed = _run_command(job, name, files, job.base, job.base_tree)
     if has_passed(boxed):
-        says = f"`{' '.join(job.settings.commands[name])}` passes on the base."
-        return Verdict("pass", says, [], [boxed])
+        summary = f"`{' '.join(job.settings.commands[name])}` passes on the base."
+        return Verdict("pass", summary, [], [boxed])
     if job.settings.allow_failing_baseline:
-        says = "The base does not pass its own command, which is allowed."
-        return Verdict("pass", says, [], [boxed])
+        summary = "The base fails its own command, which --allow-failing-baseline permits."
+        return Verdict("pass", summary, [], [boxed])
     finding = Finding("baseline", describe_output(boxed, files.folder))
-    return Verdict("check", f"The base does not pass its own command. {NEXT}", [finding], [boxed])
+    return Verdict("check", f"The base fails its own command. {NEXT}", [finding], [boxed])
 
 
 def resolve_command(job: Job, words: list[str]) -> list[str]:
@@ -100,25 +107,28 @@ def has_passed(boxed: sandbox.SandboxResult) -> bool:
 
 
 def describe_output(boxed: sandbox.SandboxResult, folder: str) -> str:
-    """Return the end of what a command printed, with paths counted from the folder."""
-    said = (boxed.stdout.text() + "\n" + boxed.stderr.text()).strip()
-    said = said.replace(os.path.join(folder, ""), "")[-TAIL_CHARS:]
-    return said or f"It printed nothing, and ended with exit code {boxed.exit_code}."
+    """Return the end of what a command printed, with paths relative to the folder."""
+    output = (boxed.stdout.text() + "\n" + boxed.stderr.text()).strip()
+    output = output.replace(os.path.join(folder, ""), "")[-TAIL_CHARS:]
+    return output or f"It printed nothing and ended with exit code {boxed.exit_code}."
 
 
 def _run_command(
     job: Job, name: str, files: ToolTree, tree: str, tree_hash: str, with_tests: bool = False
 ) -> sandbox.SandboxResult:
+    """Run the command on a copy of `tree`, by default without the new tests."""
     files.fill_from(tree, with_tests)
     return files.run_tool(resolve_command(job, job.settings.commands[name]), tree_hash)
 
 
 def _locate_findings(files: ToolTree, boxed: sandbox.SandboxResult) -> list[LocatedFinding]:
+    """Return a finding for each output line of the form "path:line: text"."""
     findings = []
     for text in (boxed.stdout.text() + "\n" + boxed.stderr.text()).splitlines():
         hit = LINE.match(text)
         if hit:
-            path, line = files.relative_path(hit["path"]), int(hit["line"])
+            path = files.make_relative_path(hit["path"])
+            line = int(hit["line"])
             source = files.read_line(path, line)
             findings.append(LocatedFinding("own", hit["text"], path, line, source))
     return findings

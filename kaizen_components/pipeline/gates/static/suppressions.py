@@ -1,4 +1,4 @@
-"""What hides findings instead of fixing them: comments that silence a tool, stubs before a source."""
+"""Find what hides findings instead of fixing them: silencing comments, stubs beside a source."""
 
 import io
 import os
@@ -19,14 +19,14 @@ DECORATORS = re.compile(r"^\s*@(?:\w+\.)*no_type_check\b")
 
 
 def find_suppressions(job: Job) -> list[Finding]:
-    """Return new ones on changed lines; one that the file had before may stay on an edited line."""
+    """Return the new suppressions on changed lines. Those that the file had before may stay."""
     findings = []
     for path, lines in sorted(job.changed.items()):
         if path.endswith((".py", ".pyi")) and path not in job.tests:
             known = Counter(text for _, text in list_suppressions(_read_file(job.base, path)))
-            found = list_suppressions(_read_file(job.head, path))
-            known.subtract(text for number, text in found if number not in lines)
-            for number, text in found:
+            present = list_suppressions(_read_file(job.head, path))
+            known.subtract(text for number, text in present if number not in lines)
+            for number, text in present:
                 if number in lines:
                     known[text] -= 1
                     if known[text] < 0:
@@ -40,19 +40,20 @@ def find_suppressions(job: Job) -> list[Finding]:
 
 def list_suppressions(data: bytes) -> list[tuple[int, str]]:
     """Return (line, text) of each comment or decorator that silences a tool."""
-    found = []
+    hits = []
     try:
         for token in tokenize.tokenize(io.BytesIO(data).readline):
             if token.type == tokenize.COMMENT:
-                found += [(token.start[0], hit) for hit in SILENCES.findall(token.string)]
+                hits += [(token.start[0], hit) for hit in SILENCES.findall(token.string)]
     except (tokenize.TokenError, SyntaxError, ValueError):
-        pass  # it does not compile, which another check reports
+        pass  # the syntax check reports it
     lines = data.decode("utf-8", "replace").splitlines()
-    found += [(number, line) for number, line in enumerate(lines, 1) if DECORATORS.match(line)]
-    return [(number, " ".join(text.split())) for number, text in found]
+    hits += [(number, line) for number, line in enumerate(lines, 1) if DECORATORS.match(line)]
+    return [(number, " ".join(text.split())) for number, text in hits]
 
 
 def _read_file(folder: str, path: str) -> bytes:
+    """Return the content of a file; b"" if it cannot be read."""
     try:
         with open(os.path.join(folder, path), "rb") as file:
             return file.read()

@@ -1,4 +1,4 @@
-"""Do the changed files compile by the target's own interpreter? The cheapest check comes first."""
+"""Compile the changed files with the target's interpreter; as the cheapest check it runs first."""
 
 import json
 
@@ -21,7 +21,7 @@ sys.stdout.write(json.dumps(found))
 
 
 def find_syntax_errors(job: Job, files: ToolTree, tree: str) -> ToolResult:
-    """Compile the changed files; `files` holds head."""
+    """Compile the changed files and return their syntax errors. `files` must hold head."""
     paths = sorted(
         path for path in job.changed if path.endswith((".py", ".pyi")) and path not in job.tests
     )
@@ -34,7 +34,7 @@ def find_syntax_errors(job: Job, files: ToolTree, tree: str) -> ToolResult:
             for path, line, text in json.loads(boxed.stdout.text())
         ]
     except (ValueError, TypeError):
-        return make_broken_result("py_compile", boxed, "its answer is not readable", files.folder)
+        return make_broken_result("py_compile", boxed, "its output cannot be read", files.folder)
     if boxed.exit_code != 0:
         return make_broken_result("py_compile", boxed, "it failed", files.folder)
     return ToolResult("py_compile", findings, boxed)

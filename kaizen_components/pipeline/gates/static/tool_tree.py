@@ -1,7 +1,6 @@
-"""The tree that tools look at: a copy in which everything that steers a tool is the base's.
+"""The tree that static tools check: a copy whose tool settings are those of the base.
 
-A candidate that loosens ruff.toml, adds a .gitignore or changes a plugin of mypy is judged as if it
-had not.
+So a candidate gains nothing if it loosens ruff.toml, adds a .gitignore or changes a mypy plugin.
 """
 
 import configparser
@@ -24,7 +23,7 @@ SKIPPED_FILES = shutil.ignore_patterns("*.pyc", *SKIPPED)
 
 
 class ToolTree:
-    """One folder that is filled anew for every tree; only mypy's cache stays in it."""
+    """A folder that is refilled for every tree. Only mypy's cache stays in it."""
 
     def __init__(self, job: Job, name: str = "static"):
         self.job = job
@@ -32,7 +31,7 @@ class ToolTree:
         os.makedirs(self.folder, exist_ok=True)
 
     def fill_from(self, tree: str, with_tests: bool = False) -> None:
-        """Copy base or head, with the new tests or without: the builder has not written them."""
+        """Copy base or head here. Leave out the new tests unless asked: the builder wrote none."""
         job = self.job
         for entry in os.scandir(self.folder):
             if entry.name != CACHE:
@@ -41,7 +40,7 @@ class ToolTree:
         shutil.copytree(tree, self.folder, symlinks=True, ignore=SKIPPED_FILES, dirs_exist_ok=True)
         for path in job.tests:
             _remove_file(os.path.join(self.folder, path))
-        # Files that steer a tool, or are protected and not granted, become those of the base.
+        # Take settings of tools, and files that are protected and not granted, from the base.
         extra = list_steering_files(job.base, job.tools.paths)
         paths = list_files(job.base) | list_files(self.folder, SKIPPED)
         for path in paths if tree != job.base else ():
@@ -54,12 +53,12 @@ class ToolTree:
                     copy_file(source, target)
         for path in job.tests if with_tests else ():
             copy_file(os.path.join(job.head, path), os.path.join(self.folder, path))
-        # Without settings at its root ruff would look further up, outside of the target.
+        # Without settings at the root, ruff would look for them above the target.
         has_own = any(os.path.lexists(os.path.join(self.folder, name)) for name in RUFF_FILES)
         project = read_toml(os.path.join(self.folder, "pyproject.toml"))
         if not has_own and "ruff" not in project.get("tool", {}):
             open(os.path.join(self.folder, "ruff.toml"), "w").close()
-        # Times follow from contents: mypy takes files of the same size and second for the same.
+        # Derive each mtime from the content: mypy takes files of equal size and mtime for the same.
         for path in list_files(self.folder, SKIPPED):
             full = os.path.join(self.folder, path)
             if path.endswith((".py", ".pyi")) and not os.path.islink(full):
@@ -76,12 +75,12 @@ class ToolTree:
             argv, self.folder, limit_s, tree=tree, reads=reads, variables=variables
         )
 
-    def relative_path(self, path: str) -> str:
-        """Return a path that a tool named, counted from the root of the tree."""
+    def make_relative_path(self, path: str) -> str:
+        """Return a path from a tool's output, relative to the root of the tree."""
         parts = [part for part in path.replace(os.sep, "/").split("/") if part not in ("", ".")]
         if not os.path.isabs(path):
             return "/".join(parts)
-        for start in range(len(parts)):  # the box may have put the root elsewhere
+        for start in range(len(parts)):  # in the box the root may have another path
             if os.path.lexists(os.path.join(self.folder, *parts[start:])):
                 return "/".join(parts[start:])
         return parts[-1] if parts else path
@@ -97,7 +96,7 @@ class ToolTree:
 
 
 def list_steering_files(base: str, roots: tuple[str, ...]) -> set[str]:
-    """Return files that the base's settings name: ruff's `extend`, and local plugins of mypy."""
+    """Return the files that settings of the base name: ruff's `extend` and local mypy plugins."""
     paths = set()
     for path in list_files(base):
         folder, name = os.path.split(path)
@@ -115,7 +114,7 @@ def list_steering_files(base: str, roots: tuple[str, ...]) -> set[str]:
 
 
 def read_mypy_settings(folder: str) -> tuple[str, dict[str, list[str]]]:
-    """Return the file that mypy would read and its lists that matter here; ("", {}) without one."""
+    """Return the settings file that mypy would read and its list options; ("", {}) without one."""
     for name in MYPY_FILES:
         path = os.path.join(folder, name)
         settings: Any

@@ -1,4 +1,4 @@
-"""Whether every new test asserts something that could be false. Read, not run."""
+"""Check, by reading the source, that every new test asserts something that could be false."""
 
 import ast
 import os
@@ -8,7 +8,7 @@ from ...job import Job
 from ...verdict import Finding
 
 RAISES = ("raises", "warns", "deprecated_call", "fail")
-# What an imported function that asserts is called.
+# How names of imported functions that assert something begin.
 CHECKERS = ("assert", "check", "verify", "expect")
 SWALLOWED = ("AssertionError", "Exception", "BaseException")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -22,21 +22,21 @@ def find_empty_tests(job: Job) -> list[Finding]:
             with open(os.path.join(job.head, path), encoding="utf-8") as file:
                 module = ast.parse(file.read())
         except (OSError, SyntaxError, ValueError):
-            continue  # running it says so, with the line
-        known = {node.name: node for node in ast.walk(module) if isinstance(node, Function)}
+            continue  # the test session reports it
+        functions = {node.name: node for node in ast.walk(module) if isinstance(node, Function)}
         for node in module.body:
             prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
             for test in node.body if isinstance(node, ast.ClassDef) else [node]:
                 if not isinstance(test, Function) or not test.name.startswith("test"):
                     continue
-                if not _has_assertion(test, known, set()):
+                if not _has_assertion(test, functions, set()):
                     text = f"{prefix}{test.name} asserts nothing that could be false."
                     findings.append(Finding("asserts-nothing", text, path, test.lineno))
     return findings
 
 
-def _has_assertion(function: Function, known: dict[str, Function], seen: set[str]) -> bool:
-    """Return whether the function, or one of the same file that it calls, asserts something."""
+def _has_assertion(function: Function, functions: dict[str, Function], seen: set[str]) -> bool:
+    """Return whether the function, or one that it calls in the same file, asserts something."""
     for node in _list_reachable(function.body):
         if isinstance(node, ast.Assert) and not _is_always_true(node.test):
             return True
@@ -46,16 +46,16 @@ def _has_assertion(function: Function, known: dict[str, Function], seen: set[str
                 return True
         if isinstance(node, ast.Call):
             name = _read_name(node.func)
-            if name in known and name not in seen:
-                if _has_assertion(known[name], known, {*seen, name}):
+            if name in functions and name not in seen:
+                if _has_assertion(functions[name], functions, {*seen, name}):
                     return True
-            elif name in RAISES or (name not in known and _is_checker(name, node.args)):
+            elif name in RAISES or (name not in functions and _is_checker(name, node.args)):
                 return True
     return False
 
 
 def _list_reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the nodes that are run and whose AssertionError gets out."""
+    """Yield the nodes that can run and whose AssertionError is not swallowed."""
     for statement in body:
         test = statement.test if isinstance(statement, ast.If | ast.While) else None
         if isinstance(test, ast.Constant) and not test.value:
@@ -77,6 +77,7 @@ def _list_reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _swallows_failure(handler: ast.ExceptHandler) -> bool:
+    """Return whether a handler catches AssertionError and does not fail the test itself."""
     for node in ast.walk(handler):
         if isinstance(node, ast.Raise | ast.Assert):
             return False
@@ -87,7 +88,7 @@ def _swallows_failure(handler: ast.ExceptHandler) -> bool:
 
 
 def _is_always_true(test: ast.expr) -> bool:
-    """Return whether a condition cannot be false, or is `is not None`, which is nearly always true."""
+    """Return whether a condition cannot be false. `is not None` counts, because it rarely is."""
     if isinstance(test, ast.Constant | ast.Tuple | ast.Lambda | ast.JoinedStr):
         return not isinstance(test, ast.Tuple) or bool(test.elts)
     if isinstance(test, ast.BoolOp):
@@ -107,7 +108,7 @@ def _is_always_true(test: ast.expr) -> bool:
 
 
 def _is_checker(name: str, args: list[ast.expr]) -> bool:
-    """Return whether a function is called as one that asserts, with arguments that could fail."""
+    """Return whether a call asserts something, by its name, with arguments that could fail."""
     if name == "assertIsNotNone" or not name.lower().startswith(CHECKERS):
         return False
     if name in ("assertTrue", "assertFalse", "assert_"):
@@ -117,6 +118,7 @@ def _is_checker(name: str, args: list[ast.expr]) -> bool:
 
 
 def _read_name(node: ast.expr | None) -> str:
+    """Return the last part of a dotted name; "" for other nodes."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""

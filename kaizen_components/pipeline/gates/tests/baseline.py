@@ -1,4 +1,4 @@
-"""How the tests end before the change: run twice, with two hash seeds and once under coverage."""
+"""Run the base's tests twice, with two hash seeds and once under coverage, and compare."""
 
 import os
 from typing import Any
@@ -16,47 +16,47 @@ SAME_KINDS = {"xpassed": "passed", "xfailed": "skipped", "error": "failed", "rew
 
 
 class Baseline:
-    """Test ids of the base by how they ended; flaky are those that ended in two ways."""
+    """Test ids of the base, grouped by outcome. Those with two different outcomes are flaky."""
 
     def __init__(self, runs: list[sandbox.SandboxResult], **fields: list[str]):
-        self.runs = runs  # empty when it was remembered
+        self.runs = runs  # empty if the baseline was read from a memo
         self.passed = fields.get("passed", [])
         self.failed = fields.get("failed", [])  # also files that could not be collected
         self.flaky = fields.get("flaky", [])
         self.skipped = fields.get("skipped", [])
-        self.hooks = fields.get("hooks", [])  # hook functions that the base itself brings
+        self.hooks = fields.get("hooks", [])  # hook functions that the base defines
         self.changed = fields.get("changed", [])  # parts of the framework that the base patches
-        self.doubts = fields.get("doubts", [])  # why its report is not believed
+        self.doubts = fields.get("doubts", [])  # why its reports cannot be trusted
 
 
 def measure_baseline(job: Job) -> Baseline:
-    """Run the base's tests, or return what was kept for the same base and tools."""
+    """Run the base's tests, or return the stored result for the same base and tools."""
     tools = pytest_tools.inspect_tools(job)
     parts = (job.base_tree, job.tools.python, job.tools.paths, tools.versions)
-    path = memo.find_memo(job, "baseline", *parts)
+    path = memo.find_memo_path(job, "baseline", *parts)
     fields = memo.read_memo(path)
     if fields is not None:
         return Baseline([], **fields)
     if lacking := tools.list_missing():
         return Baseline([], doubts=[pytest_tools.report_missing_tools(job, lacking).text])
-    product = [
+    product_files = [
         path
         for path in job.changed
         if path.endswith(".py") and os.path.isfile(os.path.join(job.base, path))
     ]
     reports: list[SessionReport] = []
     runs: list[sandbox.SandboxResult] = []
-    for seed, cover in ((1, []), (2, product or ["none.py"])):
+    for seed, cover in ((1, []), (2, product_files or ["none.py"])):
         plan = session.plan_session(f"base {seed}", "base", [], job.settings.timeout_s, cover=cover)
         try:
-            found, boxed = session.run_sessions(job, [plan], hash_seed=seed)
+            session_reports, boxed = session.run_sessions(job, [plan], hash_seed=seed)
         except SessionBroken as broken:
             doubt = ": ".join(filter(None, (str(broken), broken.last_line)))[:DOUBT_CHARS_MAX]
             return Baseline([*runs, broken.boxed], doubts=[doubt])
-        reports += found
+        reports += session_reports
         runs.append(boxed)
     baseline = _compare_reports(reports[0], reports[1], runs)
-    if not baseline.doubts:  # what could not be judged may be judged next time
+    if not baseline.doubts:  # a doubtful baseline is measured again next time
         memo.write_memo(path, {name: getattr(baseline, name) for name in FIELDS})
     return baseline
 
@@ -64,10 +64,11 @@ def measure_baseline(job: Job) -> Baseline:
 def _compare_reports(
     first: SessionReport, second: SessionReport, runs: list[sandbox.SandboxResult]
 ) -> Baseline:
+    """Return the baseline of two sessions on the same tree."""
     fields: dict[str, Any] = {kind: [] for kind in ("passed", "failed", "flaky", "skipped")}
-    ends = [{**report.uncollected, **report.outcomes} for report in (first, second)]
-    for name in sorted({*ends[0], *ends[1]}):
-        kinds = {end[name].kind if name in end else "missing" for end in ends}
+    outcomes = [{**report.uncollected, **report.outcomes} for report in (first, second)]
+    for name in sorted({*outcomes[0], *outcomes[1]}):
+        kinds = {end[name].kind if name in end else "missing" for end in outcomes}
         kinds = {SAME_KINDS.get(kind, kind) for kind in kinds}
         fields[kinds.pop() if len(kinds) == 1 else "flaky"].append(name)
     return Baseline(

@@ -1,7 +1,7 @@
-"""Find values that equal everything: run the new tests with a check of both sides of comparisons.
+"""Find values that equal everything: run the new tests with probes around the compared values.
 
-A value that equals an object made just now passes every test and means nothing. This does not find a
-value that lies only to the values that the tests expect, which is as good as knowing the tests.
+A value that equals a newly created object would pass any test. A value that equals only what the
+tests expect is not found.
 """
 
 import ast
@@ -63,7 +63,7 @@ def add_equality_probes(job: Job) -> dict[str, str]:
 
 
 def check_equality(probe: SessionReport) -> list[Finding]:
-    """Return one finding for each new test that met such a value."""
+    """Return one finding for each new test that compared a value that equals everything."""
     findings = []
     for id, outcome in sorted(probe.outcomes.items()):
         if outcome.type == LIE:
@@ -73,6 +73,8 @@ def check_equality(probe: SessionReport) -> list[Finding]:
 
 
 class EqualityProbe(ast.NodeTransformer):
+    """Wrap the sides of each comparison, and the arguments of each assert method, in a probe."""
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         node.left = _wrap_value(node.left)

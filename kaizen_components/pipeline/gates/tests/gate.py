@@ -1,4 +1,4 @@
-"""The TEST gate: checks, the cheapest first; the first that finds something decides the reason."""
+"""The TEST gate. Its checks run cheapest first; the first with a finding decides the verdict."""
 
 import os
 from typing import Any
@@ -39,7 +39,7 @@ class CheckFailed(Exception):
 
 
 class Judgement:
-    """One judgement under way: what was run and what is known so far."""
+    """The commands that one judgement has run, and the facts that it knows so far."""
 
     def __init__(self, job: Job):
         self.job = job
@@ -47,18 +47,19 @@ class Judgement:
         self.facts: dict[str, Any] = {"checks": []}
 
     def record_check(self, check: str, reason: str, says: str, findings: list[Finding]) -> None:
-        """Note that a check was made; raise CheckFailed if it found something."""
+        """Note the check in the facts; raise CheckFailed if it found something."""
         self.facts["checks"].append(check)
         if findings:
             raise CheckFailed(reason, says, findings)
 
 
 def judge_tests(job: Job) -> Verdict:
-    """Return what our own gate says, with or replaced by the repository's own command."""
+    """Run our gate, and the repository's own test command in addition or instead."""
     return own_command.judge_with_own_command(job, "test", _judge_job)
 
 
 def _judge_job(job: Job) -> Verdict:
+    """Run the checks in order, until one finds something or the session breaks."""
     case = Judgement(job)
     try:
         baseline = _check_before_tests(case)
@@ -73,25 +74,27 @@ def _judge_job(job: Job) -> Verdict:
         text = f"{broken}: exit code {broken.boxed.exit_code}.\n{end}"
         runs = [*case.runs, broken.boxed]
         return Verdict("check", f"{broken}.", [Finding("session", text)], runs, case.facts)
-    facts, mutants = case.facts, case.facts["mutants"]
+    facts = case.facts
+    mutants = facts["mutants"]
     killed = "no mutant possible"
     if mutants["made"]:
         killed = f"{mutants['killed']} of {mutants['tried']} mutants killed"
         killed += f" ({mutants['made']} possible)"
     flaky = f"; {len(facts['flaky'])} flaky tests of the base ignored" if facts["flaky"] else ""
     rate = f"{facts['coverage']:.0%} of changed lines run"
-    says = f"The tests pass and notice wrong code: {rate}, {killed}{flaky}."
-    return Verdict("pass", says, [], case.runs, facts)
+    summary = f"The tests pass and notice wrong code: {rate}, {killed}{flaky}."
+    return Verdict("pass", summary, [], case.runs, facts)
 
 
 def _check_before_tests(case: Judgement) -> Baseline:
-    """Check the sandbox, the tools, the files, the text of the tests, and the base's own tests."""
-    job, system = case.job, []
+    """Check what needs no session on head: sandbox, tools, files, asserts, and the baseline."""
+    job = case.job
     case.facts["level"] = sandbox.detect_level()
     weak = find_weak_sandbox(job)
     case.record_check("sandbox", "missing", "The sandbox is too weak.", weak)
+    system = []
     if not hasattr(os, "fork"):
-        text = "Test sessions are forked, which Windows does not support: use WSL."
+        text = "Test sessions are forked, which Windows does not support. Use WSL."
         system = [Finding("system", text)]
     case.record_check("system", "missing", "This system cannot run the TEST gate.", system)
     tools = pytest_tools.inspect_tools(job)
@@ -103,30 +106,32 @@ def _check_before_tests(case: Judgement) -> Baseline:
     case.record_check("protected", "check", "Protected files were changed.", touched)
     hiding = shadow.find_shadowing_files(job, tools.installed)
     case.record_check("shadow", "check", "New files hide other modules.", hiding)
-    none = [] if job.tests else [Finding("no-tests", "The change comes without a new test.")]
-    case.record_check("new-tests", "weak", "There are no new tests.", none)
+    no_tests = [] if job.tests else [Finding("no-tests", "The change has no new test.")]
+    case.record_check("new-tests", "weak", "There are no new tests.", no_tests)
     empty = asserts.find_empty_tests(job)
     case.record_check("asserts", "weak", "New tests assert nothing.", empty)
-    known = measure_baseline(job)
-    case.runs += known.runs
+    baseline = measure_baseline(job)
+    case.runs += baseline.runs
     case.facts |= {
-        "baseline_failed": known.failed,
-        "flaky": known.flaky,
-        "baseline_passed": len(known.passed),
+        "baseline_failed": baseline.failed,
+        "flaky": baseline.flaky,
+        "baseline_passed": len(baseline.passed),
     }
-    doubts = [Finding("baseline", f"The base cannot be judged: {doubt}.") for doubt in known.doubts]
+    doubts = [
+        Finding("baseline", f"The base cannot be judged: {doubt}.") for doubt in baseline.doubts
+    ]
     case.record_check("baseline", "missing", "The tests of the base cannot be judged.", doubts)
     if not job.settings.allow_failing_baseline:
         failing = [
             Finding("baseline", f"{id} already fails on the base.", id.split("::")[0])
-            for id in known.failed
+            for id in baseline.failed
         ]
         case.record_check("baseline", "missing", "The base does not pass its own tests.", failing)
-    return known
+    return baseline
 
 
 def _check_outcomes(case: Judgement, baseline: Baseline) -> tuple[SessionReport, list[str]]:
-    """Check that all tests end as they should; return the session on head and the new tests' ids."""
+    """Check how old and new tests end; return the session on head and the ids of new tests."""
     job = case.job
     passing, runs = new_tests.find_passing_before(job)
     case.runs += runs
@@ -138,20 +143,21 @@ def _check_outcomes(case: Judgement, baseline: Baseline) -> tuple[SessionReport,
     lost = regression.find_regressions(baseline, head)
     case.record_check("regression", "regression", "Tests that passed before do not now.", lost)
     reason, findings = new_tests.check_new_tests(job, head, passing)
-    says = "The new tests are wrong." if reason == "weak" else "New tests fail."
-    case.record_check("new-tests", reason, says, findings)
+    summary = "The new tests are wrong." if reason == "weak" else "New tests fail."
+    case.record_check("new-tests", reason, summary, findings)
     return head, [id for ids in new_tests.group_ids_by_file(head, job).values() for id in ids]
 
 
 def _run_head(case: Judgement, baseline: Baseline, select: list[str]) -> SessionReport:
-    """Run the suite and the new tests on head, under coverage; the session must be believable."""
+    """Run the suite and the new tests on head under coverage; check that the session is honest."""
     job = case.job
     cover = line_coverage.list_product_files(job)
     plan = session.plan_session("head", "head", select, job.settings.timeout_s, cover=cover)
     (head,), boxed = session.run_sessions(job, [plan], hash_seed=1)
     case.runs.append(boxed)
     doubts = [
-        Finding("canary", f"The session is not believed: {doubt}.") for doubt in head.list_doubts()
+        Finding("canary", f"The session cannot be trusted: {doubt}.")
+        for doubt in head.list_doubts()
     ]
     for name in sorted({*head.changed} - {*baseline.changed}):
         text = f"The candidate changes the test framework: {name}."
@@ -159,14 +165,14 @@ def _run_head(case: Judgement, baseline: Baseline, select: list[str]) -> Session
     for hook in sorted({*head.hooks} - {*baseline.hooks}):
         path = hook.split(":")[0]
         if not protected_files.matches_any(path, job.grants):
-            text = f"The candidate takes part in reporting: {hook}."
+            text = f"The candidate adds a hook to pytest: {hook}."
             doubts.append(Finding("framework", text, path))
-    case.record_check("canary", "check", "The test session cannot be believed.", doubts)
+    case.record_check("canary", "check", "The test session cannot be trusted.", doubts)
     return head
 
 
 def _check_meaning(case: Judgement, head: SessionReport, new: list[str]) -> None:
-    """Check what the passing tests are worth: repeated, honest, covering, and noticing mutants."""
+    """Check coverage, repetition, values that equal everything, and mutants."""
     job = case.job
     coverage = line_coverage.measure_coverage(job, head)
     case.facts |= {
@@ -191,13 +197,18 @@ def _check_meaning(case: Judgement, head: SessionReport, new: list[str]) -> None
     }
     case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in mutants.survivors]
     doubts = [
-        Finding("canary", f"A mutant's session is not believed: {doubt}.")
+        Finding("canary", f"A mutant's session cannot be trusted: {doubt}.")
         for doubt in sorted(set(mutants.doubts))
     ]
-    case.record_check("canary", "check", "A test session cannot be believed.", doubts)
+    case.record_check("canary", "check", "A test session cannot be trusted.", doubts)
     slow = []
     if mutants.made_count > mutants.tried_count == 0:
-        slow = [Finding("mutation", "No mutant was tried within settings.mutation_s.")]
+        slow = [
+            Finding(
+                "mutation",
+                f"No mutant could be tried within {job.settings.mutation_s:g} s (mutation_s).",
+            )
+        ]
     case.record_check("mutation", "missing", "There was no time for mutants.", slow)
     blind = mutation.check_mutants(job, mutants)
     case.record_check("mutation", "weak", "The tests do not notice wrong code.", blind)

@@ -37,19 +37,20 @@ def list_product_files(job: Job) -> list[str]:
 
 
 def measure_coverage(job: Job, head: SessionReport) -> Coverage:
+    """Return the executable changed lines and the tests that ran each of them."""
     coverage = Coverage()
     for path in list_product_files(job):
-        seen = head.lines.get(path, NOT_MEASURED)
-        if "error" in seen:
+        measured = head.lines.get(path, NOT_MEASURED)
+        if "error" in measured:
             coverage.unparsed.append(path)
             continue
         source = os.path.join(job.head, path)
         first = map_first_lines(source)
         lines = {first.get(line, line) for line in job.changed[path]}
-        for line in (lines - list_excluded_lines(source)) & set(seen["can_run"]):
+        for line in (lines - list_excluded_lines(source)) & set(measured["can_run"]):
             coverage.executable.add((path, line))
-            if str(line) in seen["ran"]:
-                coverage.tests_by_line[path, line] = set(seen["ran"][str(line)]) - {""}
+            if str(line) in measured["ran"]:
+                coverage.tests_by_line[path, line] = set(measured["ran"][str(line)]) - {""}
     return coverage
 
 
@@ -74,7 +75,7 @@ def map_first_lines(path: str) -> dict[int, int]:
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None) or getattr(node, "cases", None)
             last = node.end_lineno or 0
-            if isinstance(body, list) and body:  # a case of `match` has no line of its own
+            if isinstance(body, list) and body:  # the cases of a `match` have no line number
                 last = getattr(body[0], "lineno", node.lineno + 1) - 1
             lines = range(node.lineno, max(last, node.lineno) + 1)
             first.update(dict.fromkeys(lines, node.lineno))
@@ -82,7 +83,7 @@ def map_first_lines(path: str) -> dict[int, int]:
 
 
 def list_excluded_lines(path: str) -> set[int]:
-    """Return lines that no test can run: for type checkers, and for running a file as a script."""
+    """Return the lines below `if TYPE_CHECKING` and `if __name__ == "__main__"`."""
     lines: set[int] = set()
     for node in ast.walk(_parse_file(path)):
         if isinstance(node, ast.If) and is_outside_tests(node.test):
@@ -96,6 +97,7 @@ def is_outside_tests(test: ast.expr) -> bool:
 
 
 def _parse_file(path: str) -> ast.Module:
+    """Return the syntax tree of a file; an empty one if it cannot be parsed."""
     try:
         with open(path, encoding="utf-8") as file:
             return ast.parse(file.read())

@@ -1,8 +1,8 @@
 """Small wrong versions of changed lines. A test that means something fails on most of them.
 
-What no test is expected to notice stays: docstrings, logging, annotations, `__all__`, the words of
-an exception, code for type checkers. A mutant is spliced into the source, so that its change can be
-shown.
+Code that tests need not check is left alone: docstrings, logging, annotations, `__all__`, messages
+of exceptions, code for type checkers. A mutant is spliced into the source, so that its change can
+be shown.
 """
 
 import ast
@@ -26,7 +26,7 @@ SKIPPED_FIELDS = ("annotation", "returns", "decorator_list", "type_params", "typ
 
 
 class Mutant:
-    """One change: where, what it was, what it became, and the whole file with it."""
+    """One change of a file: its line, the code before and after, and the whole text."""
 
     def __init__(self, path: str, line: int, was: str, becomes: str, text: str):
         self.path = path
@@ -46,19 +46,20 @@ def make_mutants(path: str, source: str, lines: set[int]) -> list[Mutant]:
     except (SyntaxError, ValueError):
         return []
     rows = [row.encode() for row in source.splitlines(keepends=True)]
-    made: dict[str, Mutant] = {}
+    by_text: dict[str, Mutant] = {}
     for node in _list_nodes(module):
         if node.lineno in lines:
             for changed in _list_changes(node):
                 mutant = _splice_change(path, rows, node, changed)
                 if mutant and mutant.text != source:
-                    made.setdefault(mutant.text, mutant)
-    return list(made.values())
+                    by_text.setdefault(mutant.text, mutant)
+    return list(by_text.values())
 
 
 def gut_functions(path: str, source: str, lines: set[int]) -> Mutant | None:
-    """Return the file with each function that has a changed line raising at once; None without one."""
-    module, changed = ast.parse(source), []
+    """Return a mutant in which every changed function raises at once, or None without any."""
+    module = ast.parse(source)
+    changed = []
     for node in ast.walk(module):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -72,7 +73,7 @@ def gut_functions(path: str, source: str, lines: set[int]) -> Mutant | None:
 
 
 def _list_nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """Yield the nodes that may be changed, without those that are not tested."""
+    """Yield the nodes that may be mutated."""
     for name, value in ast.iter_fields(node):
         for part in value if isinstance(value, list) else [value]:
             if name in SKIPPED_FIELDS or not isinstance(part, ast.AST):
@@ -81,11 +82,12 @@ def _list_nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
                 continue
             if isinstance(part, ast.expr | ast.stmt):
                 yield part
-            if not isinstance(part, ast.JoinedStr | ast.Raise | ast.Assert):  # words and columns
+            if not isinstance(part, ast.JoinedStr | ast.Raise | ast.Assert):  # only messages
                 yield from _list_nodes(part)
 
 
 def _is_ignored(part: ast.AST) -> bool:
+    """Return whether no test is expected to check this part, such as logging and imports."""
     if isinstance(part, ast.Expr):
         value = part.value
         function: Any = value.func if isinstance(value, ast.Call) else None
@@ -101,7 +103,7 @@ def _is_ignored(part: ast.AST) -> bool:
 
 
 def _is_changed_with(part: ast.AST, parent: ast.AST) -> bool:
-    """Return whether a neighbour changes this constant: a bound, an element of a table, or in -1."""
+    """Return whether this constant is mutated elsewhere, such as the bound of a comparison."""
     if not _is_constant(part):
         return False
     if isinstance(parent, ast.Compare):
@@ -117,6 +119,7 @@ def _is_constant(node: ast.AST) -> bool:
 
 
 def _list_changes(node: Any) -> Iterator[ast.AST]:
+    """Yield the wrong versions of one node."""
     match node:
         case ast.AugAssign() | ast.Raise() | ast.Break() | ast.Continue() | ast.Delete():
             yield ast.Pass()
@@ -128,7 +131,7 @@ def _list_changes(node: Any) -> Iterator[ast.AST]:
         case ast.BinOp():
             value = node.left.value if isinstance(node.left, ast.Constant) else 0
             is_text = not isinstance(value, int | float)
-            if type(node.op) in ARITHMETIC and not is_text:  # "%s" % x and its like only crash
+            if type(node.op) in ARITHMETIC and not is_text:  # "%s" * x would only crash
                 yield _copy_with(node, op=ARITHMETIC[type(node.op)]())
         case ast.BoolOp():
             yield _copy_with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
@@ -146,7 +149,9 @@ def _list_changes(node: Any) -> Iterator[ast.AST]:
         case ast.Constant(value=bytes()):
             yield ast.Constant(b"" if node.value else b"kaizen")
         case ast.Return():
-            if node.value and not isinstance(node.value, ast.Constant):  # that is changed itself
+            if node.value and not isinstance(
+                node.value, ast.Constant
+            ):  # a constant is mutated itself
                 yield ast.Return(ast.Constant(None))
         case ast.If() | ast.While() | ast.IfExp():
             yield _copy_with(node, test=ast.UnaryOp(ast.Not(), node.test))
@@ -154,7 +159,9 @@ def _list_changes(node: Any) -> Iterator[ast.AST]:
             yield ast.Pass()
         case ast.Call(func=ast.Name(id="range"), args=[_, *_], keywords=[]):
             place = 0 if len(node.args) == 1 else 1
-            if not isinstance(node.args[place], ast.Constant | ast.BinOp):  # n + 1 likewise
+            if not isinstance(
+                node.args[place], ast.Constant | ast.BinOp
+            ):  # those are mutated themselves
                 args = list(node.args)
                 args[place] = _subtract_one(args[place])
                 yield _copy_with(node, args=args)
@@ -170,6 +177,7 @@ def _subtract_one(value: ast.expr) -> ast.BinOp:
 
 
 def _copy_with(node: ast.AST, **parts: Any) -> ast.AST:
+    """Return a shallow copy of a node with other values of some fields."""
     new = copy.copy(node)
     for name, value in parts.items():
         setattr(new, name, value)
@@ -177,7 +185,7 @@ def _copy_with(node: ast.AST, **parts: Any) -> ast.AST:
 
 
 def _splice_change(path: str, rows: list[bytes], node: Any, changed: Any) -> Mutant | None:
-    """Return the source with the node's text replaced, of `if` and `while` only the condition."""
+    """Return the mutant, or None if it does not compile. Of `if` replace only the condition."""
     if isinstance(node, ast.If | ast.While):
         node, changed = node.test, changed.test
     becomes = ast.unparse(ast.fix_missing_locations(changed))
@@ -190,5 +198,5 @@ def _splice_change(path: str, rows: list[bytes], node: Any, changed: Any) -> Mut
         compile(text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    shown = becomes.strip("()") if becomes.count("(") == 1 else becomes
-    return Mutant(path, node.lineno, ast.unparse(node), shown, text)
+    short = becomes.strip("()") if becomes.count("(") == 1 else becomes
+    return Mutant(path, node.lineno, ast.unparse(node), short, text)

@@ -1,7 +1,7 @@
-"""The new tests, written from the spec alone: they are collected, fail on the base and pass on head.
+"""Check the new tests: they must be collected, fail on the base and pass on head.
 
-A test that cannot be imported or uses a name it never made is weak; any other failure on head is the
-code's fault.
+A test that cannot be imported or uses an undefined name is weak. Any other failure on head is the
+fault of the code.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ NO_PLUGIN = "async def functions are not natively supported"
 KIND_WORDS = {
     "error": "ends in an error",
     "failed": "fails",
-    "rewritten": "fails behind a report that says passed",
+    "rewritten": "fails, though its report says that it passed",
 }
 
 
 def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]]:
-    """Return the ids of new tests that pass on the base's product code, and what was run for it.
+    """Return the ids of new tests that pass on the base's product code, and the commands run.
 
-    It is remembered, because neither the tests nor the base change between attempts.
+    The ids are stored, because neither the tests nor the base change between attempts.
     """
     digests = {}
     for path in job.tests:
@@ -38,7 +38,9 @@ def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]
             with open(os.path.join(job.head, path), "rb") as file:
                 digests[path] = hashlib.sha256(file.read()).hexdigest()
     tools = pytest_tools.inspect_tools(job)
-    path = memo.find_memo(job, "before", job.base_tree, job.tools.python, tools.versions, digests)
+    path = memo.find_memo_path(
+        job, "before", job.base_tree, job.tools.python, tools.versions, digests
+    )
     ids = memo.read_memo(path)
     if ids is not None:
         return set(ids), []
@@ -56,12 +58,13 @@ def group_ids_by_file(session: SessionReport, job: Job) -> dict[str, list[str]]:
 
 
 def check_new_tests(job: Job, head: SessionReport, passing: set[str]) -> tuple[str, list[Finding]]:
-    """Return the reason and its findings; ("pass", []) if the new tests show what they should."""
+    """Return the reason and its findings; ("pass", []) if nothing is wrong with the new tests."""
     findings: dict[str, list[Finding]] = {"weak": [], "check": []}
 
     def add_failure(path: str, id: str, outcome: Outcome) -> None:
+        """Add a finding, as weak if the failure is the test's own fault."""
         text = f"{id} {KIND_WORDS.get(outcome.kind, f'is {outcome.kind}')}:\n{outcome.text}"
-        # It is the test's own mistake if its own frame raised it, or if it skips itself.
+        # It is the test's own fault if its frame raised such an error, or if it skips itself.
         is_own = outcome.path in ("", path)
         is_mistake = outcome.kind in SKIPS or outcome.type in MISTAKES
         lacks_plugin = NO_PLUGIN in outcome.text and outcome.kind not in SKIPS
@@ -79,7 +82,7 @@ def check_new_tests(job: Job, head: SessionReport, passing: set[str]) -> tuple[s
         for id in ids:
             outcome = head.outcomes.get(id)
             if outcome is None:
-                text = f"{id} was collected and did not end."
+                text = f"{id} was collected but did not finish."
                 findings["check"].append(Finding("new-test", text, path))
             elif outcome.kind != "passed":
                 add_failure(path, id, outcome)

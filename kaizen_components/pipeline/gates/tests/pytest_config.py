@@ -1,4 +1,4 @@
-"""The base's pytest configuration, found as pytest finds it, and kept outside of the tree."""
+"""The base's pytest configuration: found as pytest finds it, and copied out of the tree."""
 
 import configparser
 import itertools
@@ -8,7 +8,7 @@ import shutil
 import tomllib
 from typing import Any
 
-# In pytest's order; a file counts if it has the section, pytest.ini and its like always.
+# In pytest's order. A file counts if it has the section; the first four always count.
 FILES = (
     ("pytest.toml", ""), (".pytest.toml", ""), ("pytest.ini", ""), (".pytest.ini", ""),
     ("pyproject.toml", "tool.pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"),
@@ -47,16 +47,17 @@ def list_blocked_plugins(path: str) -> list[str]:
         for value in values:
             words += shlex.split(value) if isinstance(value, str) else map(str, value)
     except (ValueError, AttributeError, TypeError, configparser.Error):
-        return []  # pytest reports it better than we could
+        return []  # pytest reports the error
     if "--disable-plugin-autoload" in words:
         return ["*"]
     names = [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
     names += [after for word, after in itertools.pairwise(words) if word == "-p"]
     names = [name.removeprefix("no:") for name in names if name.startswith("no:")]
-    return [*names, *(f"pytest_{name}" for name in names)]  # as pytest blocks them
+    return [*names, *(f"pytest_{name}" for name in names)]  # pytest blocks these too
 
 
 def _has_section(path: str, section: str) -> bool:
+    """Return whether a configuration file has a section for pytest."""
     try:
         if path.endswith(".toml"):
             with open(path, "rb") as file:
@@ -65,4 +66,4 @@ def _has_section(path: str, section: str) -> bool:
         parser.read(path, encoding="utf-8")
         return parser.has_section(section)
     except (tomllib.TOMLDecodeError, configparser.Error, UnicodeDecodeError):
-        return False  # pytest reports it, and fails on the base already
+        return False  # pytest reports the error, on the base already

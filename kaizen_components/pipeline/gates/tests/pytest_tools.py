@@ -1,4 +1,4 @@
-"""Whether the target's interpreter has pytest and coverage: found once per process, in the sandbox."""
+"""Ask the target's interpreter, once per process, for its versions of pytest and coverage."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from ....sandbox import run as sandbox
 from ...job import Job
 from ...verdict import Finding
 
-# Major versions: hook wrappers that see what was raised; lines by test.
+# Major versions. pytest 8 has the hook wrappers we use, coverage 7 records lines by test.
 NEEDED = {"pytest": 8, "coverage": 7}
 ASK = """
 import json, sys
@@ -27,14 +27,14 @@ _known: dict[tuple[str, ...], "PytestTools"] = {}
 
 
 class PytestTools:
-    """Versions by name, and the top-level names that are installed."""
+    """Versions by package, and the installed top-level modules."""
 
     def __init__(self, versions: dict[str, str], installed: set[str]):
         self.versions = versions
         self.installed = installed
 
     def list_missing(self) -> list[str]:
-        """Return what has to be installed, as requirements."""
+        """Return what is missing or too old, as requirements."""
         majors = {name: self.versions.get(name, "").split(".")[0] for name in NEEDED}
         return [
             f"{name}>={least}"
@@ -44,17 +44,17 @@ class PytestTools:
 
 
 def inspect_tools(job: Job) -> PytestTools:
-    """Return what is installed; an interpreter that does not answer has nothing."""
+    """Return the installed versions and modules; none if the interpreter fails."""
     python = tuple(job.tools.python)
     known = _known.get(python)
-    if known and not known.list_missing():  # what is missing may have been installed since
+    if known and not known.list_missing():  # a missing package may have been installed since
         return known
     argv = [*job.tools.python, "-s", "-B", "-c", ASK]
     folder, reads = job.scratch or job.base, job.tools.reads
     try:
         boxed = sandbox.run_in_sandbox(argv, folder, 60, reads=reads, tree=job.base_tree)
-        said = json.loads(boxed.stdout.text())
-        tools = PytestTools(said["versions"], {name.lower() for name in said["installed"]})
+        facts = json.loads(boxed.stdout.text())
+        tools = PytestTools(facts["versions"], {name.lower() for name in facts["installed"]})
     except (KaizenError, ValueError, KeyError):
         tools = PytestTools({}, set())
     _known[python] = tools
@@ -62,10 +62,10 @@ def inspect_tools(job: Job) -> PytestTools:
 
 
 def report_missing_tools(job: Job, missing: list[str]) -> Finding:
-    """Return the finding, with the install line of that environment."""
+    """Return a finding with the command that installs what is missing."""
     if os.path.isfile(os.path.join(job.base, "uv.lock")):
         line = f"uv add --dev {shlex.join(missing)}"
     else:
         line = f"{shlex.join(job.tools.python)} -m pip install {shlex.join(missing)}"
     names = " and ".join(missing)
-    return Finding("missing", f"The target's Python lacks {names}. Install: {line}")
+    return Finding("missing", f"The target's Python lacks {names}. Install with: {line}")

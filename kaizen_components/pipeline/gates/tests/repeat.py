@@ -1,4 +1,4 @@
-"""The new tests repeated, in another order and with another hash seed: they must end the same way."""
+"""Repeat the new tests in another order, with another hash seed: they must end the same way."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from .report import SessionReport
 
 
 def repeat_new_tests(job: Job, new: list[str]) -> tuple[list[SessionReport], sandbox.SandboxResult]:
-    """Return the repeated sessions, and last the one that finds values that equal everything."""
-    options: list[tuple[str, dict[str, Any]]] = [
+    """Return the reports of the repeated sessions, and last that of the equality probe."""
+    sessions: list[tuple[str, dict[str, Any]]] = [
         (f"repeat {number}", {"shuffle": f"{job.head_tree}{number}"})
         for number in range(job.settings.repeats)
     ]
-    options.append(("equality", {"edits": equality.add_equality_probes(job)}))
+    sessions.append(("equality", {"edits": equality.add_equality_probes(job)}))
     limit_s = job.settings.timeout_s
     plans = [
-        session.plan_session(name, "head", new, limit_s, quiet=True, **more)
-        for name, more in options
+        session.plan_session(name, "head", new, limit_s, quiet=True, **options)
+        for name, options in sessions
     ]
     return session.run_sessions(job, plans, hash_seed=3)
 

@@ -1,8 +1,8 @@
-"""What a session in the box reported: outcomes by test id, and whether the session is believed."""
+"""What a session in the box reported: outcomes by test id, and whether to trust the session."""
 
 from typing import Any
 
-# From best to worst; a test that has several (a failing teardown, a subtest) has the worst of them.
+# From best to worst. A test with several outcomes (teardown, subtests) counts as the worst.
 RANK = ("passed", "xpassed", "skipped", "xfailed", "failed", "error", "rewritten")
 
 
@@ -14,13 +14,13 @@ class Outcome:
         if self.kind == "failed" and event.get("when", "call") != "call":
             self.kind = "error"
         self.type: str = event.get("type", "")  # of what was raised
-        self.path: str = event.get("path", "")  # the innermost file of the tree on its way
+        self.path: str = event.get("path", "")  # of the innermost frame inside the tree
         self.line: int = event.get("line", 0)
         self.text: str = event.get("text", "")
 
 
 class SessionReport:
-    """One session: outcomes by id, what could not be collected, and reasons not to believe it."""
+    """One session: outcomes by id, what could not be collected, and reasons not to trust it."""
 
     def __init__(self, seen: dict[str, Any], plan: dict[str, Any], last_lines: str = ""):
         end = seen["end"] or {}
@@ -45,28 +45,30 @@ class SessionReport:
                 self.uncollected[event["id"]] = Outcome(event)
             elif event["kind"] == "test":
                 outcomes = self._canaries if event["own"] else self.outcomes
-                name, outcome = event["own"] or event["id"], Outcome(event)
+                name = event["own"] or event["id"]
+                outcome = Outcome(event)
                 before = outcomes.setdefault(name, outcome)
                 if RANK.index(outcome.kind) > RANK.index(before.kind):
                     outcomes[name] = outcome
 
-    def merge_report(self, more: "SessionReport") -> None:
-        """Add what another session on the same tree saw of other tests."""
-        self.ids += more.ids
-        self.outcomes |= more.outcomes
-        self.uncollected |= more.uncollected
-        self.cpu_s += more.cpu_s
-        for path, seen in more.lines.items():
-            ran = self.lines.setdefault(path, seen)["ran"]
-            for line, tests in seen["ran"].items():
+    def merge_report(self, other: "SessionReport") -> None:
+        """Add the outcomes of another session on the same tree with other tests."""
+        self.ids += other.ids
+        self.outcomes |= other.outcomes
+        self.uncollected |= other.uncollected
+        self.cpu_s += other.cpu_s
+        for path, measured in other.lines.items():
+            ran = self.lines.setdefault(path, measured)["ran"]
+            for line, tests in measured["ran"].items():
                 ran[line] = sorted({*ran.get(line, []), *tests})
 
     def find_kind(self, name: str) -> str:
+        """Return how a test ended, or "missing"."""
         return self.outcomes[name].kind if name in self.outcomes else "missing"
 
     @property
     def is_killed(self) -> bool:
-        """Return whether a test failed or the session did not end, as with a mutant it should."""
+        """Return whether a mutant was killed: a test failed or the session did not end."""
         return (
             self._timed_out
             or not self._has_ended
@@ -81,14 +83,14 @@ class SessionReport:
         return not types.isdisjoint(("AssertionError", "Failed"))
 
     def list_doubts(self) -> list[str]:
-        """Return why this session is not believed; [] if it is."""
+        """Return the reasons not to trust this session."""
         doubts = []
         if self._timed_out:
             doubts.append("it did not end in time")
         elif not self._has_ended:
             doubts.append(f"it ended before pytest did: {self._last_lines or 'it printed nothing'}")
         if self._foreign:
-            doubts.append("something else wrote into its report")
+            doubts.append("other code wrote into its report")
         doubts += [
             f"{name} passed only in the report"
             for name, outcome in sorted(self.outcomes.items())

@@ -1,6 +1,6 @@
 """Pytest sessions in the sandbox: their plans, the trees they run on, and their reports.
 
-Every tree is a copy without bytecode in which the protected files are those of the base.
+Every tree is a copy without bytecode, with the protected files of the base.
 """
 
 import os
@@ -20,7 +20,7 @@ Plan = dict[str, Any]
 
 
 def plan_session(name: str, tree: str, select: list[str], timeout_s: float, **more: Any) -> Plan:
-    """Return one session of a plan.
+    """Return the plan of one session.
 
     `cover` names files to measure, `shuffle` is a seed, `edits` maps a path to its text, and a
     `fast` session ends at the first failure.
@@ -38,13 +38,14 @@ def run_sessions(
     seconds: float = 0.0,
     enough: tuple[int, int] | None = None,
 ) -> tuple[list[SessionReport], sandbox.SandboxResult]:
-    """Run the sessions in one box, in order; those that do not fit into `seconds` are left out.
+    """Run the sessions in one box, in order, until `seconds` are over.
 
-    `enough` says how many mutants must be killed, or survive, for the others to change nothing.
+    `enough` gives the numbers of killed and surviving mutants after which to stop early.
     """
     trees = sorted({plan["tree"] for plan in sessions})
 
     def prepare(folder: str) -> dict[str, Any]:
+        """Copy the trees and the configuration; return the plan."""
         for name in trees:
             place = os.path.join(folder, "trees", name)
             source = job.head if name == "head" else job.base
@@ -63,6 +64,6 @@ def run_sessions(
         job, "gates.tests.box", prepare, tree=tree, hash_seed=hash_seed, seconds=seconds
     )
     last_lines = "\n".join(boxed.stderr.text().strip().splitlines()[-LINES_SHOWN:])
-    # Not strict: the last sessions may be out of time.
+    # Not strict: the last sessions may not have run.
     pairs = zip(report["sessions"], sessions, strict=False)
-    return [SessionReport(seen, plan, last_lines) for seen, plan in pairs], boxed
+    return [SessionReport(facts, plan, last_lines) for facts, plan in pairs], boxed

@@ -1,4 +1,4 @@
-"""Files that would be imported instead of the standard library, a package or their own source."""
+"""Find new files that would be imported instead of a module that exists already."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ COMPILED = (".so", ".pyd", ".pyc", ".pyo", ".pth")
 
 
 def find_shadowing_files(job: Job, installed: set[str]) -> list[Finding]:
-    """Return new files that hide a module of others, or that no reader can check."""
+    """Return a finding for each new file that hides a module, or is compiled."""
     base = protected_files.list_files(job.base)
     folders = {os.path.normpath(path) for path in job.tools.paths}  # those on the import path
     for path in (*base, *job.tests):
@@ -20,7 +20,7 @@ def find_shadowing_files(job: Job, installed: set[str]) -> list[Finding]:
     findings = []
     for path in sorted(protected_files.list_files(job.head) - base - set(job.tests)):
         if path.endswith(COMPILED):
-            text = f"{path} is compiled or changes the import path: only source is accepted."
+            text = f"{path} is compiled or changes the import path. Only source is accepted."
             findings.append(Finding("shadow", text, path))
             continue
         place = os.path.dirname(path) if os.path.basename(path) == "__init__.py" else path
@@ -29,6 +29,6 @@ def find_shadowing_files(job: Job, installed: set[str]) -> list[Finding]:
         if not path.endswith(".py") or (folder or ".") not in folders:
             continue
         if module in sys.stdlib_module_names or module.lower() in installed:
-            text = f"{path} hides the module {module} that is already there."
+            text = f"{path} hides the existing module {module}."
             findings.append(Finding("shadow", text, path))
     return findings

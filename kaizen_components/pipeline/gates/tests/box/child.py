@@ -1,4 +1,4 @@
-"""The child: import from the tree first, take the configuration of the base, then run pytest."""
+"""The child process: import from the tree first, use the base's configuration, run pytest."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from typing import Any
 
 from . import imports, reporter
 
-# What addopts may ask for and a session cannot have.
+# Plugins that addopts may switch on, and the flags that switch them off again.
 OVERRIDES = {"xdist": ["-n0"], "pytest_cov": ["--no-cov"]}
 
 
-def run_child(asked: dict[str, Any], plan: dict[str, Any], send: Callable[..., None]) -> None:
+def run_child(options: dict[str, Any], plan: dict[str, Any], send: Callable[..., None]) -> None:
     """Run the session and end the process; nothing of the target runs after it.
 
-    Tests run as the base configures it, but without a cache, other processes and its own coverage.
+    The base's configuration applies, except for its cache, parallel workers and coverage.
     """
     try:
         os.setpgid(0, 0)
-        if asked["quiet"]:
+        if options["quiet"]:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
-        if asked["cpu_s"]:
-            resource.setrlimit(resource.RLIMIT_CPU, (asked["cpu_s"], asked["cpu_s"] + 1))
+        if options["cpu_s"]:
+            resource.setrlimit(resource.RLIMIT_CPU, (options["cpu_s"], options["cpu_s"] + 1))
         import pytest
 
-        root, config = plan["root"], os.path.join(plan["folder"], "config", plan["config"])
+        root = plan["root"]
+        config = os.path.join(plan["folder"], "config", plan["config"])
         os.chdir(root)
         sys.argv[:] = ["pytest"]
         roots = [os.path.normpath(os.path.join(root, path)) for path in plan["paths"]]
         imports.put_tree_first(roots)
         words = ["-p", "no:cacheprovider", "-c", config, f"--rootdir={root}"]
         words += [f"--confcutdir={root}", "--tb=short", "--continue-on-collection-errors"]
-        words.append(f"--maxfail={int(asked['fast'])}")
-        for module, options in OVERRIDES.items():
+        words.append(f"--maxfail={int(options['fast'])}")
+        for module, flags in OVERRIDES.items():
             if find_spec(module) and not {module, "*"} & {*plan["blocked"]}:
-                words += options  # a blocked plugin has no options
-        coverage = _start_coverage(root, asked["cover"]) if asked["cover"] else None
-        plugin = reporter.Reporter(asked, root, send, coverage)
-        status = pytest.main([*words, *asked["select"]], plugins=[plugin])
-        lines = _read_coverage(coverage, root, asked["cover"]) if coverage else {}
-        # 30 ms; a mutant's framework was looked at before.
-        changed = [] if asked["fast"] else plan["before"].list_changes()
+                words += flags  # a blocked plugin has no options
+        coverage = _start_coverage(root, options["cover"]) if options["cover"] else None
+        plugin = reporter.Reporter(options, root, send, coverage)
+        status = pytest.main([*words, *options["select"]], plugins=[plugin])
+        lines = _read_coverage(coverage, root, options["cover"]) if coverage else {}
+        # It takes 30 ms, so it is left out for mutants.
+        changed = [] if options["fast"] else plan["before"].list_changes()
         send(
             kind="end",
             status=int(status),
@@ -65,7 +66,7 @@ def run_child(asked: dict[str, Any], plan: dict[str, Any], send: Callable[..., N
 
 
 def _start_coverage(root: str, files: list[str]) -> Any:
-    """Measure in memory, without the tree's configuration and comments that exclude lines."""
+    """Start coverage in memory. Ignore the tree's configuration and `pragma: no cover`."""
     import coverage
 
     try:
@@ -76,21 +77,22 @@ def _start_coverage(root: str, files: list[str]) -> Any:
     except ImportError:
         os.environ["COVERAGE_CORE"] = "pytrace"
     paths = [os.path.join(root, name) for name in files]
-    measured = coverage.Coverage(data_file=None, include=paths, config_file=False, messages=False)
-    measured.clear_exclude()
-    measured.start()
-    return measured
+    meter = coverage.Coverage(data_file=None, include=paths, config_file=False, messages=False)
+    meter.clear_exclude()
+    meter.start()
+    return meter
 
 
-def _read_coverage(measured: Any, root: str, files: list[str]) -> dict[str, Any]:
-    """Return for each path its executable lines, and the tests that ran each ("" is at import)."""
-    measured.stop()
-    data, lines = measured.get_data(), {}
+def _read_coverage(meter: Any, root: str, files: list[str]) -> dict[str, Any]:
+    """Return each file's executable lines and the tests that ran each line ("" for an import)."""
+    meter.stop()
+    data = meter.get_data()
+    lines = {}
     for name in files:
         path = os.path.join(root, name)
         try:
-            can_run = measured.analysis2(path)[1]
-        except Exception as error:  # no source, or not Python: nothing of it was measured
+            can_run = meter.analysis2(path)[1]
+        except Exception as error:  # no source, or not Python
             lines[name] = {"error": f"{error}"[:300], "can_run": [], "ran": {}}
             continue
         lines[name] = {"can_run": can_run, "ran": data.contexts_by_lineno(path)}

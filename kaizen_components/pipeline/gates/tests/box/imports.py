@@ -1,4 +1,4 @@
-"""Where imports come from in a box: the tree first, and nothing from the environment."""
+"""Set up imports in a box: from the tree first, and never from environment variables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def clear_environment() -> None:
-    """Remove variables that steer Python or pytest, and what PYTHONPATH and `-c` put on the path."""
+    """Remove variables that affect Python or pytest, and path entries from PYTHONPATH and `-c`."""
     outside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     for name in list(os.environ):
         if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_")) and name != "PYTHONHASHSEED":
@@ -17,30 +17,30 @@ def clear_environment() -> None:
     sys.path[:] = [path for path in sys.path if path not in ("", *outside)]
 
 
-class TreeFirst:
-    """Finds the target's packages in the tree, before any editable install of the same project."""
+class TreeFinder:
+    """Find the target's packages in the tree, before any editable install of the same project."""
 
     def __init__(self, paths: list[str]):
         self._paths = paths
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         spec = machinery.PathFinder.find_spec(name, self._paths) if path is None else None
-        return spec if spec and spec.loader else None  # a plain folder hides no installed package
+        return spec if spec and spec.loader else None  # a folder without __init__.py hides nothing
 
 
 def put_tree_first(paths: list[str]) -> None:
     """Import from these folders before anything else, and never from another copy of the tree."""
     names = {name.split(".")[0] for path in paths for name in _list_folder(path)}
     sys.path[:] = [*paths, *(path for path in sys.path if not _has_same_packages(path, names))]
-    first: list[Any] = [machinery.BuiltinImporter, machinery.FrozenImporter]
-    rest = []
+    builtin: list[Any] = [machinery.BuiltinImporter, machinery.FrozenImporter]
+    others = []
     for finder in sys.meta_path:
         module = sys.modules.get(getattr(finder, "__module__", ""))
         mapping = getattr(module, "MAPPING", None)  # of an editable install by setuptools
         is_editable = isinstance(mapping, dict) and names & set(mapping)
-        if finder not in first and not is_editable:
-            rest.append(finder)
-    sys.meta_path[:] = [*first, TreeFirst(paths), *rest]
+        if finder not in builtin and not is_editable:
+            others.append(finder)
+    sys.meta_path[:] = [*builtin, TreeFinder(paths), *others]
 
 
 def _has_same_packages(path: str, names: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The parent: run the sessions of the plan one after the other, and sign what was seen."""
+"""The parent process: run the sessions of the plan in order, and sign their reports."""
 
 from __future__ import annotations
 
@@ -9,50 +9,56 @@ from typing import Any
 
 from . import framework, imports, plan, session, tree
 
-# The latter is pytest.fail, and pytest.raises where nothing was raised.
+# "Failed" comes from pytest.fail, and from pytest.raises if nothing was raised.
 ASSERTIONS = ("AssertionError", "Failed")
 
 
 def main(folder: str) -> None:
-    """Run the sessions in order until the time is up, or `enough` mutants were killed or survived."""
-    asked, key = plan.take_plan(folder)
+    """Run the sessions until the time is up, or `enough` mutants were killed or survived."""
+    todo, key = plan.take_plan(folder)
     imports.clear_environment()
-    import pytest  # noqa: F401  before the fork, so that each child has it at once
+    import pytest  # noqa: F401  before the fork, so that no child imports it again
 
-    if any(one["cover"] for one in asked["sessions"]):
+    if any(options["cover"] for options in todo["sessions"]):
         import coverage  # noqa: F401
 
     before = framework.FrameworkSnapshot()
-    gc.freeze()  # what is here now is shared with every child
+    gc.freeze()  # children share these objects
     trees = {
-        name: tree.RestorableTree(os.path.join(folder, "trees", name)) for name in asked["trees"]
+        name: tree.RestorableTree(os.path.join(folder, "trees", name)) for name in todo["trees"]
     }
-    deadline, reports = time.monotonic() + asked["seconds"], []
-    counts, has_assertion = {True: 0, False: 0}, False
-    for one in asked["sessions"]:
-        left = deadline - time.monotonic()
-        if left <= 0:
+    deadline = time.monotonic() + todo["seconds"]
+    reports: list[dict[str, Any]] = []
+    counts = {True: 0, False: 0}  # mutants that were killed, and that survived
+    has_assertion = False
+    for options in todo["sessions"]:
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
             break
-        files = trees[one["tree"]]
-        files.restore(one["edits"])
-        is_cut, one["timeout_s"] = left < one["timeout_s"], min(one["timeout_s"], left)
-        context = {**asked, "folder": folder, "root": files.root, "before": before}
-        reports.append(session.run_session(one, context, key))
-        if is_cut and one["fast"] and reports[-1]["timed_out"]:
-            reports.pop()  # our time was up, not the mutant's
+        files = trees[options["tree"]]
+        files.restore(options["edits"])
+        is_cut = left_s < options["timeout_s"]
+        options["timeout_s"] = min(options["timeout_s"], left_s)
+        context = {**todo, "folder": folder, "root": files.root, "before": before}
+        reports.append(session.run_session(options, context, key))
+        if is_cut and options["fast"] and reports[-1]["timed_out"]:
+            reports.pop()  # our own time was up, so it says nothing about the mutant
             break
-        if one["name"] == "mutant":
+        if options["name"] == "mutant":
             counts[is_killed(reports[-1])] += 1
             has_assertion = has_assertion or has_failed_assertion(reports[-1])
-        if asked["enough"]:
-            killed_min, survived_min = asked["enough"]
+        if todo["enough"]:
+            killed_min, survived_min = todo["enough"]
             if counts[False] >= survived_min or (has_assertion and counts[True] >= killed_min):
                 break
     plan.write_report(folder, key, {"sessions": reports})
 
 
 def is_killed(report: dict[str, Any]) -> bool:
-    """Return whether a test failed, a file could not be collected, or the session did not end."""
+    """Return whether a test failed, a file could not be collected, or the session did not end.
+
+    The two tests of ours have a name in `own`, and do not count.
+    """
     if report["timed_out"] or not report["end"]:
         return True
     events = [

@@ -10,9 +10,9 @@ from typing import Any
 
 
 def take_plan(folder: str) -> tuple[dict[str, Any], bytearray]:
-    """Read and delete the plan; return it and the key of the signature, which is kept nowhere else.
+    """Read and delete the plan; return it and the only copy of the signature's key.
 
-    Code of the target runs later: whatever it writes over the report, it cannot sign it.
+    Code of the target runs later. It can overwrite the report, but not sign it.
     """
     with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
@@ -21,7 +21,7 @@ def take_plan(folder: str) -> tuple[dict[str, Any], bytearray]:
 
 
 def write_report(folder: str, key: bytearray, report: dict[str, Any]) -> None:
-    """Write the report below the signature of all its bytes."""
+    """Write the signature on the first line, and the report below it."""
     body = json.dumps(report).encode()
     signature = hmac.new(bytes(key), body, hashlib.sha256).hexdigest().encode()
     with open(os.path.join(folder, "report.json"), "wb") as file:

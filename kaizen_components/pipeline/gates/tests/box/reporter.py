@@ -1,7 +1,7 @@
-"""The plugin that reports each outcome from what was really raised, and adds two tests of ours.
+"""The pytest plugin that reports what each test raised, and adds two tests of ours.
 
-A report that says "passed" where something was raised is not believed. Events are sent before any
-other plugin can change them.
+A test that raised something but is reported as passed counts as "rewritten". Events are sent before
+any other plugin can change them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ PYTEST = os.path.dirname(_pytest.__file__) + os.sep
 
 
 class Reporter:
+    """Send an event for each collected file and each outcome."""
+
     def __init__(
-        self, asked: dict[str, Any], root: str, send: Callable[..., None], coverage: Any
+        self, options: dict[str, Any], root: str, send: Callable[..., None], coverage: Any
     ) -> None:
-        self._asked = asked
+        self._options = options
         self._root = root + os.sep
         self._send = send
         self._coverage = coverage
@@ -31,19 +33,24 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
-        if self._asked["shuffle"]:
-            random.Random(self._asked["shuffle"]).shuffle(items)
+        """Shuffle the tests if asked, report their ids, and append our two tests."""
+        if self._options["shuffle"]:
+            random.Random(self._options["shuffle"]).shuffle(items)
         self._send(kind="collected", ids=[item.nodeid for item in items])
-        # After the last test of a module, so that no fixture of wider scope is made twice.
+        # In the module of the last test, so that no fixture of wider scope is set up twice.
         modules = [item.getparent(pytest.Module) for item in items]
         module = next((module for module in reversed(modules) if module is not None), None)
-        for name, error in ((self._asked["passes"], None), (self._asked["fails"], AssertionError)):
+        for name, error in (
+            (self._options["passes"], None),
+            (self._options["fails"], AssertionError),
+        ):
             item = _make_canary(module or session, name, error)
             self._canaries[item.nodeid] = name
             items.append(item)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: Any) -> Iterator[None]:
+        """Report a file that cannot be collected, or that skips itself."""
         report: Any = yield
         if report.outcome != "passed":
             error = getattr(getattr(report, "call", None), "excinfo", None)
@@ -53,6 +60,7 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
+        """Tell coverage which test is running."""
         if self._coverage:
             self._coverage.switch_context(item.nodeid)
         try:
@@ -63,12 +71,13 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[None]:
+        """Report the outcome of a test's call, and of a set-up or teardown that fails."""
         report: Any = yield
         outcome = report.outcome
         if hasattr(report, "wasxfail"):
             outcome = "xfailed" if outcome == "skipped" else "xpassed"
         elif outcome == "passed" and call.excinfo is not None:
-            outcome = "rewritten"  # something was raised, and somebody made it a pass
+            outcome = "rewritten"  # a hook turned the failure into a pass
         if outcome != "passed" or call.when == "call":
             facts = {"id": item.nodeid, "own": self._canaries.get(item.nodeid, "")}
             if outcome != "passed":
@@ -77,13 +86,14 @@ class Reporter:
         return report
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        """Report a failed subtest, which has no hook of its own."""
         if report.outcome == "failed" and type(report) is not pytest.TestReport:  # a subtest
             facts = {"when": "call", "outcome": "failed", "text": _read_text(report)}
             self._send(kind="test", id=report.nodeid, own="", **facts)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> None:
-        """Note the hook functions that are neither pytest's nor ours, as PATH:HOOK."""
+        """Record the hook functions that are neither pytest's nor ours, as PATH:HOOK."""
         hooks = set()
         for caller in vars(session.config.hook).values():
             for impl in caller.get_hookimpls() if hasattr(caller, "get_hookimpls") else ():
@@ -96,7 +106,7 @@ class Reporter:
         return path[len(self._root) :] if path.startswith(self._root) else path
 
     def _locate_error(self, error: Any) -> dict[str, Any]:
-        """Return the type of what was raised, and the innermost line of the tree on its way."""
+        """Return the type of what was raised, and its innermost line inside the tree."""
         if error is None:
             return {"type": "", "path": "", "line": 0}
         if isinstance(error.value, pytest.Collector.CollectError) and error.value.__cause__:
@@ -110,7 +120,7 @@ class Reporter:
 
 
 class Canary(pytest.Item):
-    """A test for a session without any other."""
+    """One of our two tests, for a session without a module to put it in."""
 
     def __init__(self, *, callobj: Callable[[], None], **others: Any) -> None:
         super().__init__(**others)
@@ -135,6 +145,7 @@ def _make_canary(parent: Any, name: str, error: type[Exception] | None) -> pytes
 
 
 def _read_text(report: Any) -> str:
+    """Return the text of a failure, or the reason of a skip."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2])[:TEXT_CHARS_MAX]
     return report.longreprtext[-TEXT_CHARS_MAX:]

@@ -1,4 +1,4 @@
-"""One pytest session in a forked child, seen by its parent: the lines it sends and how it ended."""
+"""Run one pytest session in a forked child, and collect the events that it sends."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ BLOCK_BYTES = 65_536
 PAUSE_S = 0.05
 
 
-def run_session(asked: dict[str, Any], plan: dict[str, Any], key: bytearray) -> dict[str, Any]:
-    """Return the session's events, its end if it reached it, and how many lines were not its own."""
+def run_session(options: dict[str, Any], plan: dict[str, Any], key: bytearray) -> dict[str, Any]:
+    """Return the session's events, its last one if it got there, and the number of forged lines."""
     token = secrets.token_hex(8).encode()
     reader, writer = os.pipe()
     sys.stdout.flush()
@@ -26,7 +26,7 @@ def run_session(asked: dict[str, Any], plan: dict[str, Any], key: bytearray) -> 
     start = time.monotonic()
     pid = os.fork()
     if pid == 0:
-        key[:] = bytes(len(key))  # frames above this one still hold it
+        key[:] = bytes(len(key))  # the callers' frames still hold it
         os.close(reader)
 
         def send(**event: Any) -> None:
@@ -34,11 +34,12 @@ def run_session(asked: dict[str, Any], plan: dict[str, Any], key: bytearray) -> 
             while line:
                 line = line[os.write(writer, line) :]
 
-        child.run_child(asked, plan, send)
+        child.run_child(options, plan, send)
     os.close(writer)
-    sent, timed_out = _receive(reader, pid, start + asked["timeout_s"])
+    sent, timed_out = _receive(reader, pid, start + options["timeout_s"])
     os.close(reader)
-    seconds, events, foreign = time.monotonic() - start, [], 0
+    seconds = time.monotonic() - start
+    events, foreign = [], 0
     for line in sent.split(b"\n")[:-1]:
         is_ours = line.startswith(token)
         try:
@@ -48,20 +49,21 @@ def run_session(asked: dict[str, Any], plan: dict[str, Any], key: bytearray) -> 
             foreign += 1
     ends = [event for event in events if event["kind"] == "end"]
     end = ends[-1] if len(ends) == 1 else None
-    seen = {"name": asked["name"], "seconds": seconds, "timed_out": timed_out}
-    return {**seen, "events": events, "foreign": foreign, "end": end}
+    facts = {"name": options["name"], "seconds": seconds, "timed_out": timed_out}
+    return {**facts, "events": events, "foreign": foreign, "end": end}
 
 
 def _receive(reader: int, pid: int, deadline: float) -> tuple[bytes, bool]:
-    """Return what the child sends until it ends or its time is up; kill what it started."""
-    sent, has_ended, timed_out = bytearray(), False, False
+    """Return the bytes that the child sends and whether its time ran out; kill its processes."""
+    sent = bytearray()
+    has_ended = timed_out = False
     while not has_ended and not timed_out:
         has_ended = os.waitpid(pid, os.WNOHANG)[0] == pid
         timed_out = not has_ended and time.monotonic() > deadline
         while select.select([reader], [], [], 0 if has_ended else PAUSE_S)[0]:
             block = os.read(reader, BLOCK_BYTES)
             sent += block
-            if not block:  # closed: all of the child is gone, or nearly
+            if not block:  # closed: the child has ended or is about to
                 has_ended = has_ended or os.waitpid(pid, os.WNOHANG)[0] == pid
                 time.sleep(0 if has_ended else 0.001)
                 break

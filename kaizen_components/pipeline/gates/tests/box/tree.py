@@ -1,4 +1,4 @@
-"""A tree that is the same for every session: changes by one session are undone before the next."""
+"""A tree that is restored before every session, so that none sees changes of an earlier one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class RestorableTree:
-    """The files of a folder, kept in memory; a ctime, which no test can set, shows a change."""
+    """A folder whose files are kept in memory. No test can set a ctime, so it shows a change."""
 
     def __init__(self, root: str):
         self.root = os.path.realpath(root)
@@ -18,7 +18,7 @@ class RestorableTree:
                 self._files[path] = (file.read(), _read_state(path))
 
     def restore(self, edits: dict[str, str]) -> None:
-        """Make the tree what it was, but for `edits`: path below it -> text."""
+        """Undo all changes, then write `edits`: path below the root -> text."""
         for path in self._list_files():
             if path not in self._files:
                 os.unlink(path)
@@ -30,6 +30,7 @@ class RestorableTree:
             _write_file(os.path.join(self.root, name), text.encode("utf-8"))
 
     def _list_files(self) -> Iterator[str]:
+        """Yield the paths of all files but links; delete bytecode on the way."""
         for folder, folders, names in os.walk(self.root):
             if "__pycache__" in folders:
                 shutil.rmtree(os.path.join(folder, "__pycache__"), ignore_errors=True)
@@ -40,16 +41,18 @@ class RestorableTree:
 
 
 def _read_state(path: str) -> tuple[int, ...] | None:
+    """Return what changes when a file is written; None if it is missing."""
     try:
-        seen = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)
 
 
 def _write_file(path: str, content: bytes) -> None:
+    """Write a file, and create the folders above it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.islink(path) or os.path.exists(path):
-        os.unlink(path)  # never through a link that a test left here
+        os.unlink(path)  # never write through a link that a test left
     with open(path, "wb") as file:
         file.write(content)

@@ -1,19 +1,24 @@
 """Install or update Kaizen on this machine: clone, shared virtual environment, set-up.
 
-The doors beside this file (install-kaizen.sh, .ps1, .cmd) only find a Python and git; each also
-works as the only file at hand, and then fetches the rest. Standard library only, in syntax that
+The doors beside this file (install-agent-kaizen.sh and .cmd) find or install Python and git; each
+also works as the only file at hand, and then fetches the rest. Standard library only, in syntax that
 Python 3.6 can read.
 
-    DEVROOT/engine        the clone
-    DEVROOT/.venv         the virtual environment; engine/.venv is a link to it
-    DEVROOT/install.log   what was done, and what the tools said
+    DEVROOT/agent-kaizen                  the clone
+    DEVROOT/SKILLS                        a store for your skills, empty at first
+    DEVROOT/Python/venvs/kaizen           the virtual environment; agent-kaizen/.venv is a link to it
+    DEVROOT/kaizen, kaizen.cmd            a launcher for the commands
+    DEVROOT/agent-kaizen.code-workspace   the clone and the skills, for VS Code
+    DEVROOT/install.log                   what was done, and what the tools said
 """
 
 import argparse
 import codecs
+import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -30,28 +35,20 @@ if sys.version_info < NEEDED:  # here, because the annotations below fail on an 
     sys.exit(2)
 
 USAGE = """\
-Usage: bash install-kaizen.sh [--url REPOSITORY] [--ref TAG] [--plan-only] [--no-network]
-       install-kaizen.cmd or install-kaizen.ps1 on Windows, with the same options
+Usage: bash install-agent-kaizen.sh [--url REPOSITORY] [--ref TAG] [--yes] [--plan-only] [--no-network]
+       install-agent-kaizen.cmd on Windows, with the same options
 
-Clones Kaizen into DEVROOT/engine, or updates it there, and sets it up. Safe to run again; a clone
+Clones Kaizen into DEVROOT/agent-kaizen, or updates it there, and sets it up. Safe to run again; a clone
 that you changed is left as it is. DEVROOT is ~/dev/kaizen unless you set it. REPOSITORY is
 KAIZEN_REPO_URL unless you give it, or else the origin of the clone that this file is in, or that
 clone itself."""
 
-INSTALL_LINES = {  # by what /etc/os-release calls the system or its like
-    "debian": "apt install git python3 python3-venv",
-    "fedora": "dnf install git python3",
-    "rhel": "dnf install git python3",
-    "suse": "zypper install git python3",
-    "arch": "pacman -S git python",
-    "alpine": "apk add git python3",
-    "Darwin": "xcode-select --install, or brew install git python@3.13",
-    "Windows": "winget install Git.Git Python.Python.3.13, then open a new window",
-}
 # A venv that is made from another venv's Python would die with it.
 BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 BIN = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
 VENV_PYTHON = os.path.join(".venv", *BIN)
+CLONE, STORE = "agent-kaizen", "SKILLS"
+SHARED_VENV = os.path.join("Python", "venvs", "kaizen")
 
 
 class Stop(Exception):
@@ -88,7 +85,7 @@ class Installation:
     def __init__(self, words: argparse.Namespace, environment: "os._Environ[str]") -> None:
         home = os.path.join(os.path.expanduser("~"), "dev", "kaizen")
         self.devroot = os.path.abspath(environment.get("DEVROOT") or home)
-        self.engine = os.path.join(self.devroot, "engine")
+        self.engine = os.path.join(self.devroot, CLONE)
         # Where a door that was the only file has cloned to.
         taken = os.path.abspath(environment.get("KAIZEN_INSTALL_TAKEN", ""))
         self.taken = taken.startswith(f"{self.engine}.part.")
@@ -170,13 +167,14 @@ class Installation:
         else:
             at = f", at {self.ref}" if self.ref else ""
             first = f"use {self.engine} as it is, without the network{at}"
-        venv = f"keep the packages in {os.path.join(self.devroot, '.venv')}"
+        venv = f"keep the packages in {os.path.join(self.devroot, SHARED_VENV)}"
         if os.path.isdir(self.get_own_venv()) and not os.path.islink(self.get_own_venv()):
-            venv = "keep engine/.venv, which is there"
+            venv = "keep agent-kaizen/.venv, which is there"
         return [
             first,
             venv,
-            "run its setup/bootstrap.py: packages, bytecode, database, a first loop, a demo",
+            "run its setup/bootstrap.py: packages, bytecode, database, a demo, a first loop in it",
+            f"write a launcher and a workspace for VS Code, and make {STORE} for your skills",
         ]
 
     # the clone
@@ -216,7 +214,7 @@ class Installation:
         """Remove what killed installers left behind: an hour is longer than any clone."""
         for name in os.listdir(self.devroot):
             path = os.path.join(self.devroot, name)
-            is_part = name.startswith("engine.part.") and path != self.part
+            is_part = name.startswith(CLONE + ".part.") and path != self.part
             if is_part and time.time() - os.stat(path).st_mtime > 3600:
                 shutil.rmtree(path, ignore_errors=True)
 
@@ -275,11 +273,11 @@ class Installation:
         return os.path.join(self.engine, ".venv")
 
     def share_venv(self) -> str:
-        """Make one .venv below DEVROOT, and a link to it in the clone."""
-        shared, own = os.path.join(self.devroot, ".venv"), self.get_own_venv()
+        """Make one virtual environment below DEVROOT, and a link to it in the clone."""
+        shared, own = os.path.join(self.devroot, SHARED_VENV), self.get_own_venv()
         if os.path.isdir(own) and not os.path.islink(own):
-            return "engine/.venv is there already and is kept"
-        if not can_run(os.path.join(self.devroot, VENV_PYTHON)):
+            return "agent-kaizen/.venv is there already and is kept"
+        if not can_run(os.path.join(shared, *BIN)):
             if os.path.isfile(os.path.join(shared, "pyvenv.cfg")):
                 shutil.rmtree(shared)
             elif os.path.lexists(shared):
@@ -290,7 +288,10 @@ class Installation:
             made = subprocess.run(command, capture_output=True, text=True)
             if made.returncode:
                 self.log.note(made.stdout + made.stderr)
-                raise Stop(f"No virtual environment could be made. {get_install_line()}")
+                raise Stop(
+                    "No virtual environment could be made: is the venv module there (Debian, Ubuntu: "
+                    "apt install python3-venv)?"
+                )
         if os.path.islink(own):
             os.unlink(own)
         if not os.path.lexists(own):
@@ -318,13 +319,40 @@ class Installation:
             print(text, end="", flush=True)
             self.log.note(text)
 
+    def write_extras(self) -> str:
+        """Make what stands beside the clone; what is there already is kept."""
+        os.makedirs(os.path.join(self.devroot, STORE), exist_ok=True)
+        python = os.path.join(self.devroot, SHARED_VENV, *BIN)
+        launcher = os.path.join(self.engine, "kaizen.py")
+        settings = {"python.defaultInterpreterPath": python}
+        folders = [{"path": CLONE}, {"path": STORE}]
+        files = {
+            f"{CLONE}.code-workspace": json.dumps(
+                {"folders": folders, "settings": settings}, indent=2
+            ),
+            "kaizen": f'#!/bin/sh\nexec {shlex.quote(python)} {shlex.quote(launcher)} "$@"',
+            "kaizen.cmd": f'@"{python}" "{launcher}" %*',
+        }
+        made = []
+        for name, text in files.items():
+            path = os.path.join(self.devroot, name)
+            if name != ("kaizen" if os.name == "nt" else "kaizen.cmd") and not os.path.lexists(
+                path
+            ):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+                os.chmod(path, 0o755 if name == "kaizen" else 0o644)
+                made.append(name)
+        return ", ".join(made) or "there already"
+
     def run(self) -> int:
         self.log.begin()
-        self.log.say(f"[1/3] the clone … {self.get_locked()}")
-        self.log.say(f"[2/3] virtual environment … {self.share_venv()}")
-        self.log.say("[3/3] set-up:")
+        self.log.say(f"[1/4] the clone … {self.get_locked()}")
+        self.log.say(f"[2/4] virtual environment … {self.share_venv()}")
+        self.log.say("[3/4] set-up:")
         code = self.set_up()
         if code == 0:
+            self.log.say(f"[4/4] launcher and workspace … {self.write_extras()}")
             self.log.say(f"\nInstalled in {self.engine}. Another repository uses it after:")
             python = quote_path(VENV_PYTHON)
             command = (
@@ -382,19 +410,6 @@ def quote_path(path: str) -> str:
     return path if re.fullmatch(r"[\w@+=:,./\\-]+", path) else f'"{path}"'
 
 
-def get_install_line() -> str:
-    """Return the line that installs git and Python on this system."""
-    line = INSTALL_LINES.get(platform.system(), "")
-    try:
-        with open("/etc/os-release", encoding="utf-8") as lines:
-            names = re.findall(r"^ID(?:_LIKE)?=\"?([^\"\n]*)", lines.read(), re.MULTILINE)
-        systems = (name for name in " ".join(names).split() if name in INSTALL_LINES)
-        line = line or INSTALL_LINES.get(next(systems, ""), "")
-    except OSError:
-        pass
-    return f"Here: {line}" if line else "See git-scm.com and python.org."
-
-
 class Words(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Stop(f"{message[:1].upper()}{message[1:]}\n{USAGE}", 2)
@@ -404,7 +419,7 @@ def read_words(argv: list[str]) -> argparse.Namespace:
     parser = Words(add_help=False, allow_abbrev=False)
     parser.add_argument("--url", default="")
     parser.add_argument("--ref", default="")
-    for flag in ("--plan-only", "--no-network", "--help", "-h"):
+    for flag in ("--yes", "--plan-only", "--no-network", "--help", "-h"):
         parser.add_argument(flag, action="store_true")
     return parser.parse_args(argv)
 
@@ -417,7 +432,7 @@ def main(argv: list[str]) -> int:
             print(USAGE)
             return 0
         if not shutil.which("git"):
-            raise Stop(f"git was not found. {get_install_line()}, then run this again.", 2)
+            raise Stop("git was not found. Install it from https://git-scm.com/downloads.", 2)
         installation = Installation(words, os.environ)
         installation.check()
         if words.plan_only:
