@@ -141,9 +141,9 @@ def test_second_promotion_conflicts_with_the_first(kaizen, learning):
         ("L2", first, second, {}),
         ("L3", second, third, {"waive": "w"}),
     ):
-        with pytest.raises(Conflict, match="promoted already") as refused:
+        with pytest.raises(Conflict, match="already promoted") as refused:
             kaizen(code, id=id, **more)
-        assert became in refused.value.why
+        assert became in refused.value.what
 
     assert kaizen("L4")["count"] == kaizen("L7")["count"] == 1
 
