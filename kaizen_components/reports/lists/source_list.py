@@ -130,22 +130,7 @@ def layout(data: Row, zone: Zone) -> Row:
         fact("Superseded", sums["superseded"]),
         *(fact(label, sums[name]) for name, label in MISSING.items()),
     )
-    sums_by_tier = "; ".join(
-        f"{tier['tier']}: {format_count(tier['sources'])}, "
-        f"{format_count(tier['superseded'])} superseded"
-        for tier in tiers
-    )
-    chart = draw_bars(
-        "Sources by tier",
-        "tier",
-        "sources",
-        [tier["tier"] for tier in tiers],
-        {
-            "current": [tier["sources"] - tier["superseded"] for tier in tiers],
-            "superseded": [tier["superseded"] for tier in tiers],
-        },
-        sums_by_tier + ".",
-    )
+    chart = _draw_tiers(tiers)
     by_tier = record_table(
         "Sources by tier; the age counts from the time of reading",
         tiers,
@@ -172,6 +157,26 @@ def layout(data: Row, zone: Zone) -> Row:
             section("Versions, the oldest first", _tabulate_versions(data["chains"], zone)),
             section("Newest", _tabulate_newest(data, zone, sums["sources"])),
         ],
+    )
+
+
+def _draw_tiers(tiers: list[Row]) -> Row | None:
+    """Return the chart of sources by tier."""
+    sums_by_tier = "; ".join(
+        f"{tier['tier']}: {format_count(tier['sources'])}, "
+        f"{format_count(tier['superseded'])} superseded"
+        for tier in tiers
+    )
+    return draw_bars(
+        "Sources by tier",
+        "tier",
+        "sources",
+        [tier["tier"] for tier in tiers],
+        {
+            "current": [tier["sources"] - tier["superseded"] for tier in tiers],
+            "superseded": [tier["superseded"] for tier in tiers],
+        },
+        sums_by_tier + ".",
     )
 
 

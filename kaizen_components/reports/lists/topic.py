@@ -139,15 +139,7 @@ def layout(data: Row, zone: Zone) -> Row:
         for row in sorted(data["kinds"], key=lambda row: (-row["hits"], order.index(row["kind"])))
     ]
     unit, periods = data["over_time"]["unit"], data["over_time"]["periods"]
-    busiest = max(periods, key=lambda row: row["hits"])
-    chart = draw_bars(
-        f"Records per {unit}",
-        unit,
-        "records",
-        [row["label"] for row in periods],
-        {"records": [row["hits"] for row in periods]},
-        f"Most in {busiest['label']}: {format_count(busiest['hits'])}.",
-    )
+    chart = _draw_mentions(unit, periods)
     entries = []
     for row in data["records"]:
         state = f"{row['state']}." if row["state"] else None
@@ -175,6 +167,19 @@ def layout(data: Row, zone: Zone) -> Row:
                 paragraph(note) if note else None,
             ),
         ],
+    )
+
+
+def _draw_mentions(unit: str, periods: list[Row]) -> Row | None:
+    """Return the chart of records per period."""
+    busiest = max(periods, key=lambda row: row["hits"])
+    return draw_bars(
+        f"Records per {unit}",
+        unit,
+        "records",
+        [row["label"] for row in periods],
+        {"records": [row["hits"] for row in periods]},
+        f"Most in {busiest['label']}: {format_count(busiest['hits'])}.",
     )
 
 
