@@ -131,9 +131,9 @@ def wrong(browser):
 # Every report
 
 
-@pytest.mark.parametrize("code", world.codes())
+@pytest.mark.parametrize("code", world.list_codes())
 def test_hostile_report_is_sound_in_every_view(browser, hostile_project, tmp_path, code):
-    path = world.made(code, hostile_project, tmp_path / "report.html")
+    path = world.write_report(code, hostile_project, tmp_path / "report.html")
     browser.open(path)
     found = {}
     for view in VIEWS:
@@ -145,10 +145,10 @@ def test_hostile_report_is_sound_in_every_view(browser, hostile_project, tmp_pat
     assert browser.evaluate("typeof hacked") == "undefined"
 
 
-@pytest.mark.parametrize("code", [code for code in world.codes() if code.startswith("R")])
+@pytest.mark.parametrize("code", [code for code in world.list_codes() if code.startswith("R")])
 def test_empty_report_is_sound_or_says_so(browser, cli, tmp_path, code):
     cli("K1")
-    done = cli(code, *world.words(code, format="html", out=tmp_path / "report.html"))
+    done = cli(code, *world.build_arguments(code, format="html", out=tmp_path / "report.html"))
 
     assert done.exit_code in (0, 3), done.err
     if done.exit_code == 0:

@@ -248,7 +248,7 @@ def _summarize_requests(data: Row) -> list[str]:
         lead.append(f"{runs} with other requests or repositories {verb} left out.")
     if on_both:
         runs, verb = format_quantity(on_both, "run"), "is" if on_both == 1 else "are"
-        lead.append(f"{runs} {verb} on both sides, and cannot differ.")
+        lead.append(f"{runs} {verb} on both sides and cannot differ.")
     return lead
 
 
