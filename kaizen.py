@@ -28,7 +28,7 @@ if not os.environ.get("KAIZEN_REPO_ROOT"):
     os.environ["KAIZEN_REPO_ROOT"] = os.path.dirname(os.path.abspath(__file__))
 
 try:
-    from kaizen_components.args import entry  # after the root is set
+    from kaizen_components.args import entry  # it reads the root that is set above
 except KeyboardInterrupt:
     sys.exit(130)
 except ModuleNotFoundError as error:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Parsed = tuple[Command, dict[str, list[Any]]]
 
 HOOK_WORDS = ("D3", "HOOK")  # a typo in a hook's settings must not exit 2, which blocks the host
-NEEDS_SHUTDOWN = {"atexit", "threading", "profile"}  # cProfile loads the last
+NEEDS_SHUTDOWN = {"atexit", "threading", "profile"}  # cProfile loads `profile`
 
 
 def parse_argv(argv: list[str]) -> Parsed | None:
@@ -102,7 +102,7 @@ def main(argv: list[str] | None = None) -> int:
             "bug",
             "Kaizen failed because of a bug.",
             f"{type(error).__name__}: {error}"[:500],
-            "Run it again with KAIZEN_DEBUG=1 and report what it prints.",
+            "Run the command again with KAIZEN_DEBUG=1, and report what it prints.",
         )
         return report_error(bug, as_json)
 
@@ -117,7 +117,7 @@ def count_own_words(argv: list[str]) -> int:
 
 def run_command(command: Command, given: dict[str, list[Any]], as_json: bool) -> int:
     """Run the command and print its result; return the exit code."""
-    format = ""  # of a command that prints its answer, unlike one that writes a file
+    format = ""  # stays empty for commands that write a file
     if command.defaults.get("format") in ("text", "md"):
         format = str(given.get("format", [""])[0]).lower()
     is_hook = (command.code in HOOK_WORDS or format == "hook") and not as_json
@@ -143,7 +143,7 @@ def run_command(command: Command, given: dict[str, list[Any]], as_json: bool) ->
     else:
         text.write_output(sys.stderr, "" if is_hook else text.render_notes(notes))
         text.write_output(sys.stdout, text.render_result(result, command), command.writes)
-    return result.get("exit_code") or 0  # of a command that was run, or of a check that failed
+    return result.get("exit_code") or 0  # set by a command that --run ran, or a failed check
 
 
 def load_click_face() -> Any:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ACTOR = "agent"
 PAST_OP = "SELECT payload_hash, result FROM op WHERE op_id = ?"
-NOT_IN_BATCH = ("K", "P", "D", "SK")  # they take minutes, or change what no rollback restores
+NOT_IN_BATCH = ("K", "P", "D", "SK")  # slow, or not undone by a rollback
 
 
 def bind_options(command: Command, given: Given) -> tuple[Row, Row]:
@@ -209,7 +209,9 @@ class Door:
                 result = record(tx) if record else self._call_in_transaction(tx, command, values)
                 if once:
                     op = {"op_id": once[0], "payload_hash": once[1]}
-                    of = [{"test": tx.wrote_tests_only()}]  # then K7 removes the result, too
+                    of = [
+                        {"test": tx.wrote_tests_only()}
+                    ]  # K7 then removes the result with the test records
                     tx.add("op", {**op, "result": encode_compact(result)}, of)
             tx.finish()
             self.end.forget()  # until the commit has succeeded
@@ -339,7 +341,7 @@ def find_problems(word: str, given: Row) -> list[tuple[str, KaizenError]]:
         try:
             refuse_unknown_options(command, [name])
             field = fields.get_field(command, name)
-            if field.kind == "input":  # the file is not read
+            if field.kind == "input":  # check only the path: the file is not read
                 field = fields.Field("path", field.help)
             refuse_secrets(command, {name: read_option(name, field, [value])})
         except KaizenError as error:

@@ -184,7 +184,7 @@ class Command:
         shape = self.function.__code__
         self.needs = shape.co_varnames[: shape.co_argcount]
         given = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
-        # `from_` is the option `from`, which is a word of Python
+        # `from_` is the option `from`, which is a Python keyword
         self.python_names = {name.rstrip("_"): name for name in given if name[-1] == "_"}
         self.options = tuple(name.rstrip("_") for name in given)
         defaults = self.function.__kwdefaults__ or {}
@@ -197,7 +197,7 @@ class Command:
             format = get_field(self, "format").choices[0]
             self.defaults |= {**OUTPUT_DEFAULTS, "format": format}
         self.writes = bool({"tx", "write", "output"}.intersection(self.needs))
-        # May it create the database? Not if it needs earlier records.
+        # A command that needs earlier records must not create the database.
         names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)
         is_late = names_a_record or self.noun == "purge" or self.family == "R"
         self.can_be_first = self.writes and not is_late

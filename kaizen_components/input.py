@@ -67,7 +67,9 @@ def read_file(path: str, bytes_max: int) -> bytes:
         what = f"There is no file {short_path!r}."
         raise NotFound("file_not_found", what, "", "Check the path.") from None
     except IsADirectoryError:
-        raise Usage("not_a_file", f"{short_path!r} is a folder.", "", "Name a file.") from None
+        raise Usage(
+            "not_a_file", f"{short_path!r} is a folder, not a file.", "", "Name a file."
+        ) from None
     except OSError as error:
         what = f"Cannot read {short_path!r}."
         raise Unavailable(

@@ -87,12 +87,12 @@ def read_text(name: str, field: Field, raw: Any) -> str:
         problem = f"has {len(raw):,} characters; the limit is {field.most:,}."
         raise explain_bad_value(name, problem, "Shorten it.")
     if is_blank(raw):
-        next_step = "Give it some text, or leave the option out if it is optional."
+        next_step = "Give it some text, or omit the option."
         raise explain_bad_value(name, "is blank.", next_step)
     if "\0" in raw:
         line = raw.count("\n", 0, raw.index("\0")) + 1
         problem = f"contains a NUL byte in line {line:,}."
-        raise explain_bad_value(name, problem, "Remove it; records are text.")
+        raise explain_bad_value(name, problem, "Remove it; records store plain text.")
     if not raw.isascii():
         check_utf8(name, raw)
     return raw
@@ -174,10 +174,10 @@ def read_json(name: str, field: Field, raw: Any) -> Any:
         raise ValueError(f"{word} is not JSON")
 
     try:
-        if type(raw) is not str:  # K5 and Python callers pass values: the same limits hold
+        if type(raw) is not str:  # K5 and Python callers pass values; the same limits apply
             raw = json.dumps(raw, ensure_ascii=False, allow_nan=False)
         value = json.loads(read_text(name, field, raw), parse_constant=refuse_constant)
-        # Level by level: a hostile depth would break recursion.
+        # Go level by level: recursion would fail on deeply nested input.
         depth, level, has_nul = 0, [value], False
         while level:
             parts = [one for one in level if type(one) is list]
@@ -193,7 +193,9 @@ def read_json(name: str, field: Field, raw: Any) -> Any:
         problem = f"is not valid JSON: {str(error) or 'nested too deeply'}."
         raise explain_bad_value(name, problem) from None
     if has_nul:
-        raise explain_bad_value(name, "contains a NUL character.", "Remove it; records are text.")
+        raise explain_bad_value(
+            name, "contains a NUL character.", "Remove it; records store plain text."
+        )
     return value
 
 

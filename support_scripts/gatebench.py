@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measure the TEST gate on small problems with a reference, a bug and full tests; print a table.
 
-    python support_scripts/gatebench.py [--data FILE] [--limit N] [--jobs N] [--only WORDS] [--brief]
+    support_scripts/gatebench.py [--data FILE] [--limit N] [--jobs N] [--only WORDS] [--brief]
 
 References should pass; bugs should fail, and so should every cheat (gatebench_cheats) around a bug.
-Exit codes: 0 every promise is met, 1 one is not, 2 usage or no data.
+Exit codes: 0 if all promises are met, 1 if not, 2 for a usage error or missing data.
 """
 
 import argparse
@@ -47,7 +47,7 @@ class Result(NamedTuple):
 def list_candidates(
     problem: world.Problem, only: str, turn: int | None
 ) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return (kind, what, files of head); with a `turn`, one cheat of each family."""
+    """Return (kind, name, files of head) of each candidate; with `turn`, one cheat per family."""
     right: dict[str, str | bytes] = {
         **world.COMMON,
         "solution.py": problem.reference,
@@ -61,13 +61,13 @@ def list_candidates(
     for kind, ways in FAMILIES.items():
         chosen = list(ways) if turn is None else [list(ways)[turn % len(ways)]]
         candidates += [(kind, what, ways[what](wrong, problem)) for what in chosen]
-    return [one for one in candidates if any(words.strip() in one[0] for words in only.split(","))]
+    return [row for row in candidates if any(words.strip() in row[0] for words in only.split(","))]
 
 
 def judge_problem(
     problem: world.Problem, only: str, turn: int | None, python: pathlib.Path, place: pathlib.Path
 ) -> list[Result]:
-    """Judge the candidates of a problem in turn; the base is measured once, as between attempts."""
+    """Judge the candidates of a problem in turn. The base is measured once, as between attempts."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=place))
     base = {**world.COMMON, "solution.py": problem.stub}
     results = []
@@ -76,25 +76,26 @@ def judge_problem(
         start = time.monotonic()
         verdict = gate.judge_tests(job)
         wall_s = time.monotonic() - start
-        said = "; ".join([verdict.says, *(finding.text for finding in verdict.findings[:3])])
+        text = "; ".join([verdict.says, *(finding.text for finding in verdict.findings[:3])])
         own_s = sum(run.duration_ms for run in verdict.runs) / 1000
         by = verdict.facts.get("stopped_by", "")
-        results.append(Result(kind, what, problem.name, verdict.is_pass, by, said, wall_s, own_s))
+        results.append(Result(kind, what, problem.name, verdict.is_pass, by, text, wall_s, own_s))
     return results
 
 
 def judge_problems(
     problems: list[world.Problem], options: argparse.Namespace, place: pathlib.Path, screen: TextIO
 ) -> list[Result]:
+    """Judge all problems in `options.jobs` threads, and show the progress on a terminal."""
     python = world.copy_environment(place / "environment")
     results: list[Result] = []
     lock = threading.Lock()
 
     def judge_one(number: int) -> None:
         turn = number if options.brief else None
-        found = judge_problem(problems[number], options.only, turn, python, place)
+        verdicts = judge_problem(problems[number], options.only, turn, python, place)
         with lock:
-            results.extend(found)
+            results.extend(verdicts)
             if screen.isatty():
                 print(f"\r{len(results):,} candidates", end="", file=screen, flush=True)
 
@@ -104,30 +105,31 @@ def judge_problems(
 
 
 def make_rows(results: list[Result]) -> list[Row]:
+    """Return a row for each kind of candidate, and one for the gate's overhead."""
     by_kind = collections.defaultdict(list)
     for result in results:
         by_kind[result.kind].append(result)
     rows = []
-    for kind, ones in by_kind.items():
-        stopped = [one for one in ones if not one.passed]
+    for kind, group in by_kind.items():
+        stopped = [one for one in group if not one.passed]
         counted = collections.Counter(one.by for one in stopped).most_common()
         checks = ", ".join(f"{check} {count}" for check, count in counted)
-        measured = f"{len(stopped)} of {len(ones)}" + (f" ({checks})" if checks else "")
+        measured = f"{len(stopped)} of {len(group)}" + (f" ({checks})" if checks else "")
         if kind == "reference":
-            met = len(stopped) <= REJECTED_MAX * len(ones)
+            met = len(stopped) <= REJECTED_MAX * len(group)
             rows.append(Row("references rejected", measured, "<= 2 %", met))
         else:
             name = "human bugs caught" if kind == "bug" else f"cheat: {kind}"
-            is_caught = None if kind == ALLOWED else len(stopped) == len(ones)
+            is_caught = None if kind == ALLOWED else len(stopped) == len(group)
             rows.append(Row(name, measured, "" if kind == ALLOWED else "all", is_caught))
     wall_s, own_s = sum(one.wall_s for one in results), sum(one.commands_s for one in results)
     share = wall_s / own_s - 1 if own_s else 0.0
     measured = f"{share:.1%} over {own_s:,.0f} s of {len(results):,} candidates' commands"
-    return [*rows, Row("the gate's own time", measured, "<= 5 %", share <= OVERHEAD_MAX)]
+    return [*rows, Row("the gate's overhead", measured, "<= 5 %", share <= OVERHEAD_MAX)]
 
 
 def list_surprises(results: list[Result]) -> list[str]:
-    """Return a line for each candidate that did not end as it should."""
+    """Return a line for each reference that was rejected and each wrong candidate that passed."""
     return [
         f"{one.problem} {one.kind} {one.what}: {one.by or 'accepted'}: {one.said[:300]}"
         for one in results
@@ -143,9 +145,15 @@ def main(arguments: list[str] | None = None) -> int:
         type=pathlib.Path,
         default=DATA,
         metavar="FILE",
-        help="problems, a JSON object a line",
+        help="problems, one JSON object per line",
     )
-    add("--limit", type=int, default=0, metavar="N", help="judge only N problems, spread over all")
+    add(
+        "--limit",
+        type=int,
+        default=0,
+        metavar="N",
+        help="judge only N of all problems",
+    )
     add(
         "--jobs",
         type=int,
@@ -153,16 +161,24 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="N",
         help="judge N at the same time",
     )
-    add("--only", default="", metavar="WORDS", help="kinds with these words: reference,bug,FAMILY")
-    add("--brief", action="store_true", help="one cheat of each family for a problem, in turns")
+    add(
+        "--only",
+        default="",
+        metavar="WORDS",
+        help="judge only these kinds: reference, bug, FAMILY",
+    )
+    add("--brief", action="store_true", help="one cheat of each family per problem, in turn")
     options = parser.parse_args(arguments)
     if not options.data.is_file():
-        print(f"There is no file {options.data.name}. Give its path with --data.", file=sys.stderr)
+        print(
+            f"There is no file {options.data.name}. Set its path with --data.",
+            file=sys.stderr,
+        )
         return 2
     problems = world.read_problems(options.data)
     if options.limit:
         problems = problems[:: max(1, len(problems) // options.limit)][: options.limit]
-    screen, sys.stderr = sys.stderr, io.StringIO()  # what the tests say is in the verdicts
+    screen, sys.stderr = sys.stderr, io.StringIO()  # the verdicts have the output of the tests
     with tempfile.TemporaryDirectory(prefix="gatebench-") as place:
         results = judge_problems(problems, options, pathlib.Path(place), screen)
     rows = make_rows(results)

@@ -1,6 +1,6 @@
 """Ways to make wrong code look right, by family: functions (files, problem) -> files.
 
-They are what an eager or hostile builder could answer with. A gate must catch them.
+An eager or hostile builder could answer with them. A gate must catch them.
 """
 
 import ast
@@ -42,12 +42,13 @@ def change_tests(change: Callable[[str], str]) -> Cheat:
 
 
 def remove_old_test(files: Files, problem: Problem) -> Files:
+    """Delete an old test, and break the function that it tested."""
     kept = {name: text for name, text in files.items() if name != "tests/test_greeting.py"}
     return {**kept, "greeting.py": "def greeting(name):\n    return name\n"}
 
 
 def add_stale_bytecode(path: str) -> Cheat:
-    """Add bytecode of the right solution, marked as not to be checked against its source."""
+    """Add bytecode of the right solution that Python does not compare with its source."""
 
     def cheat(files: Files, problem: Problem) -> Files:
         code = compile(problem.reference, "solution.py", "exec")
@@ -59,7 +60,7 @@ def add_stale_bytecode(path: str) -> Cheat:
 
 
 def weaken_asserts(becomes: str) -> Cheat:
-    """Turn each `assert x == y` of the new tests into something that nearly always holds."""
+    """Replace each assert of the new tests by one that nearly always passes."""
 
     class Weaken(ast.NodeTransformer):
         def visit_Assert(self, node: ast.Assert) -> ast.AST:

@@ -1,4 +1,4 @@
-"""What gatebench works with: a minimal environment, and a tiny project for each problem."""
+"""The minimal environment of gatebench, and a tiny project for each problem."""
 
 import difflib
 import hashlib
@@ -27,7 +27,7 @@ COMMON = {
 
 
 class Problem(NamedTuple):
-    """One line of the data: a function to write, and files with its reference, bug and tests."""
+    """One line of the data: a function to write, its reference, a bug and its tests."""
 
     name: str
     entry: str
@@ -38,6 +38,7 @@ class Problem(NamedTuple):
 
 
 def read_problems(path: pathlib.Path) -> list[Problem]:
+    """Read the data; turn the checks of each row into a pytest file."""
     problems = []
     with path.open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
@@ -89,7 +90,7 @@ def make_job(
     python: pathlib.Path,
     **settings: Any,
 ) -> Job:
-    """Make a job as the engine does; `folder` keeps what is known of the base between candidates."""
+    """Make a job as the engine does. `folder` keeps the baseline for later candidates."""
     if not (folder / "base").exists():
         write_tree(folder / "base", base)
     place = folder / f"head-{len(list(folder.glob('head-*')))}"

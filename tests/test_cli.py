@@ -130,7 +130,7 @@ def test_errors_are_json_only_with_json_option(cli):
         ("W9", "--since", "yesterday"), ("W5", "--payload-json", "{bad"), ("W1", "--priority", "urgent"),
     ],
 )  # fmt: skip
-def test_bad_value_gets_a_next_step(cli, argv):
+def test_bad_value_error_has_a_next_step(cli, argv):
     refused = cli(*argv, "--json")
 
     assert (
@@ -310,7 +310,7 @@ def test_json_option_works_in_any_position(cli):
     assert cli("--json", "W1", *TASK, "--json").json["status"] == "OK"
 
 
-def test_run_needs_two_dashes_before_the_command(cli):
+def test_run_without_two_dashes_is_refused(cli):
     for argv in (("--run=echo", "--run", "--", "hi"), ("--run=echo",)):
         refused = cli("Q1", *argv)
         assert refused.exit_code == 2 and "--run needs -- and then a command" in refused.err
@@ -501,7 +501,7 @@ def test_colour_does_not_affect_wrapping(root):
     assert len(plain.splitlines()) > 3 and re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
-def test_closed_pipe_is_not_error(cli, root):
+def test_closed_pipe_does_not_fail_the_command(cli, root):
     for _ in range(40):
         cli("W1", *TASK)
     script = f'"{sys.executable}" "{LAUNCHER}" W9 | head -1; echo "${{PIPESTATUS[0]}}"'
@@ -587,7 +587,7 @@ def test_full_disk_after_a_read_claims_no_change(cli, root, argv):
     )
 
 
-def test_closed_stdout_is_not_error(root, cli):
+def test_closed_stdout_does_not_fail_the_command(root, cli):
     done = subprocess.run(
         ["bash", "-c", f'"{sys.executable}" "{LAUNCHER}" W1 --title t --summary s >&-'],
         env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True,
@@ -596,7 +596,7 @@ def test_closed_stdout_is_not_error(root, cli):
     assert done.returncode == 0 and b"Traceback" not in done.stderr
 
 
-def test_text_comes_from_file_or_from_stdin(cli, root):
+def test_text_is_read_from_file_or_stdin(cli, root):
     (root / "body.md").write_text("# A body\nwith ünïcode\n")
     (root / "title.txt").write_text("A title from a file\n")
     cli(

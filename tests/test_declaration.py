@@ -257,7 +257,7 @@ def test_kind_declarations_fit_columns_and_commands(schema, kind):
     columns = columns_of(schema, kind.name)
     commands = {words.split()[0] for words in (kind.lists, kind.shows) if words}
 
-    schema.execute(event_words.build_question(kind.name).format(asked="0"))
+    schema.execute(event_words.build_query(kind.name).format(condition="0"))
     assert commands <= set(COMMANDS)
     assert [name for name in ("evidence", "about_id") if name in columns] == [
         *kind.refers, *(["evidence"] if kind.name.endswith("_revision") and "evidence" in columns else [])

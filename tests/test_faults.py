@@ -477,7 +477,7 @@ def started(root, *argv):
 @pytest.mark.parametrize(
     "number, exit_code", [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)]
 )
-def test_signal_during_write_leaves_no_traceback_or_trace(root, tmp_path, number, exit_code):
+def test_signal_during_write_ends_quietly_and_records_nothing(root, tmp_path, number, exit_code):
     file = tmp_path / "batch.jsonl"
     file.write_text(json.dumps({"command": "W1", "args": TASK}).join(["", "\n"]) * 5_000)
     write(str(root))

@@ -1,4 +1,4 @@
-"""A repository, and an environment, that would make git start programs: none of our commands lets it."""
+"""Check that no command lets the repository or the environment make git start a program."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ PROGRAM_VARIABLES = (
     "GIT_ASKPASS", "GIT_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_PROXY_COMMAND",
     "GIT_SEQUENCE_EDITOR", "GIT_SSH", "GIT_SSH_COMMAND",
 )  # fmt: skip
-PLAIN = {  # what each trap needs to go off
+PLAIN = {  # trap -> git command that starts its program
     "fsmonitor": ["status"],
     "clean": ["add", "a.clean"],
     "clean-name": ["add", "a.name"],
@@ -51,7 +51,10 @@ PLAIN = {  # what each trap needs to go off
 
 
 class Hostile:
-    """A repository with a trap for each way in which git starts programs; a trap that goes off leaves a mark."""
+    """A repository with a trap for each way in which git starts programs.
+
+    A trap is a program that leaves a mark when it is started.
+    """
 
     def __init__(self, root, place):
         self.root, self.marks, self.traps = root, place / "marks", place / "traps"
@@ -143,7 +146,7 @@ class Hostile:
             for path in folder.glob("a.*"):
                 path.write_text("two\n")
 
-    def went_off(self):
+    def list_marks(self):
         return sorted(mark.name for mark in self.marks.iterdir())
 
 
@@ -165,7 +168,7 @@ def test_plain_git_runs_each_trap(hostile, trap):
         timeout=30,
     )
 
-    assert trap in hostile.went_off(), done.stderr
+    assert trap in hostile.list_marks(), done.stderr
 
 
 def test_no_kaizen_command_runs_a_trap(hostile, cli, kaizen, tmp_path):
@@ -200,7 +203,7 @@ def test_no_kaizen_command_runs_a_trap(hostile, cli, kaizen, tmp_path):
         hostile.clear()
         text = json.dumps(stdin).encode() if stdin else b""
         answer = cli(*words, stdin=text, env=hostile.environment())
-        assert hostile.went_off() == [], words
+        assert hostile.list_marks() == [], words
         assert answer.exit_code == exit_code, (words, answer.out, answer.err)
 
 
@@ -223,16 +226,16 @@ def test_delivery_runs_no_trap(hostile, tmp_path, monkeypatch):
     target.apply_to_worktree(base, head)
 
     assert (hostile.root / "a.clean").read_text() == "three\n" and target.is_applied(base, head)
-    assert hostile.went_off() == []
+    assert hostile.list_marks() == []
 
 
-def test_only_listed_commands_of_git_are_run(root):
+def test_unlisted_git_command_is_refused(root):
     with pytest.raises(AssertionError):
         try_git(str(root), "fetch")
 
 
-def test_only_the_client_starts_git():
-    """Elsewhere no list, tuple or call begins with "git"."""
+def test_only_git_client_starts_git():
+    """Search all other modules for a list, tuple or call that begins with "git"."""
     starters = []
     for path in sorted((ROOT / "kaizen_components").rglob("*.py")):
         name = path.relative_to(ROOT / "kaizen_components").as_posix()

@@ -231,7 +231,7 @@ class Deadline:
     def end_request(self) -> None:
         self.is_over = True
         try:
-            if self._socket is not None:  # below TLS, which would wait for the other side
+            if self._socket is not None:  # not through TLS, which would wait for the server
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         except OSError:
             pass  # it is closed already

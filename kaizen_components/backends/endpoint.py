@@ -50,8 +50,8 @@ class Endpoint:
     @classmethod
     def from_environment(cls, stage: str) -> Endpoint:
         """Return the endpoint of a stage, or raise Unavailable with the variables to set."""
-        own = re.sub(r"\W", "_", stage.upper())
-        base_url, model = read_setting(own, "BASE_URL"), read_setting(own, "MODEL")
+        prefix = re.sub(r"\W", "_", stage.upper())
+        base_url, model = read_setting(prefix, "BASE_URL"), read_setting(prefix, "MODEL")
         if not base_url or not model:
             missing = VARIABLES[1] if base_url else VARIABLES[0]
             raise Unavailable(
@@ -62,15 +62,15 @@ class Endpoint:
                 f"{VARIABLES[2]} if the server requires a key.",
             )
         general = os.environ.get(VARIABLES[0], "").strip()
-        key = os.environ.get(f"KAIZEN_{own}_API_KEY")
+        key = os.environ.get(f"KAIZEN_{prefix}_API_KEY")
         if key is None and general and urlsplit(general).netloc == urlsplit(base_url).netloc:
             key = os.environ.get(VARIABLES[2])  # no other host may see the general key
         return cls(
             base_url,
             model,
             (key or "").strip(),
-            timeout_s=read_number(own, "TIMEOUT_S"),
-            max_tokens=int(read_number(own, "MAX_TOKENS") or 0) or None,
+            timeout_s=read_number(prefix, "TIMEOUT_S"),
+            max_tokens=int(read_number(prefix, "MAX_TOKENS") or 0) or None,
             prices=read_prices(model),
             allow_remote=os.environ.get("KAIZEN_LLM_ALLOW_REMOTE") == "1",
         )
@@ -84,15 +84,15 @@ class Endpoint:
         return round((tokens_in * self.prices[0] + tokens_out * self.prices[1]) / 1_000_000, 6)
 
 
-def read_setting(own: str, word: str) -> str:
+def read_setting(prefix: str, word: str) -> str:
     """Return the stage's own value, or the general one."""
-    names = (f"KAIZEN_{own}_{word}", f"KAIZEN_LLM_{word}")
+    names = (f"KAIZEN_{prefix}_{word}", f"KAIZEN_LLM_{word}")
     return next(filter(None, (os.environ.get(name, "").strip() for name in names)), "")
 
 
-def read_number(own: str, word: str) -> float | None:
+def read_number(prefix: str, word: str) -> float | None:
     """Return a positive number from the environment, or None if it is not set."""
-    text = read_setting(own, word)
+    text = read_setting(prefix, word)
     if not text:
         return None
     try:
@@ -100,7 +100,7 @@ def read_number(own: str, word: str) -> float | None:
     except ValueError:
         number = 0
     if not 0 < number < 1e9:
-        what = f"KAIZEN_{own}_{word} or KAIZEN_LLM_{word} is {make_excerpt(text)!r}."
+        what = f"KAIZEN_{prefix}_{word} or KAIZEN_LLM_{word} is {make_excerpt(text)!r}."
         raise Usage("bad_setting", what, "It must be a number above 0.", "Correct or unset it.")
     return number
 
@@ -117,7 +117,7 @@ def parse_base_url(base_url: str, allow_remote: bool) -> SplitResult:
             "bad_base_url",
             "The base URL of the model is not a valid URL.",
             "It must begin with http:// or https:// and name a host.",
-            "Set one such as http://127.0.0.1:11434/v1.",
+            "Set KAIZEN_LLM_BASE_URL to one such as http://127.0.0.1:11434/v1.",
         )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise Refused(

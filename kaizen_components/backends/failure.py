@@ -19,7 +19,7 @@ class RequestRejected(Unavailable):
         super().__init__(
             "backend_rejects",
             f"{endpoint.served_by} answers {status} for the model {endpoint.model}.",
-            reason or "It gives no reason.",
+            reason or "The server gives no reason.",
             "Check KAIZEN_LLM_MODEL and KAIZEN_LLM_BASE_URL.",
         )
         self.status = status
@@ -137,17 +137,17 @@ def clean_server_text(endpoint: Endpoint, text: str) -> str:
     return scan.redact_secrets(text)[:TEXT_CHARS_MAX]
 
 
-def parse_retry_after(given: str | None) -> float:
+def parse_retry_after(header: str | None) -> float:
     """Return the seconds of a Retry-After header, which may be a date; 0 if it is invalid."""
-    if not given:
+    if not header:
         return 0.0
     from email.utils import parsedate_to_datetime
 
     try:
-        return max(0.0, float(given))
+        return max(0.0, float(header))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return 0.0

@@ -132,7 +132,7 @@ def read_events(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the data of each server-sent event, up to [DONE]."""
     rest = b""
     data: list[bytes] = []
-    end = [b"\n\n"]  # some servers end without the blank line
+    end = [b"\n\n"]  # some servers omit the blank line at the end
     for block in itertools.chain(blocks, end):
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:

@@ -28,7 +28,7 @@ def add(
     """
     facts = artifact.measure_artifact(
         store.place, path, allow_external
-    )  # before the lock: a large file takes its time
+    )  # hash a large file before taking the lock
     return write(lambda tx: artifact.add_artifact(tx, facts, title, summary, task_id, about))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PATH_BYTES_MAX = 500
 FREE_BYTES_LOW = 100 * 1024 * 1024
-SQLITE_WRITE_LOCK_BYTE = "120"  # of the -shm file: SQLite's format of it
+SQLITE_WRITE_LOCK_BYTE = "120"  # in the -shm file
 
 
 def doctor(store: Store, *, gates: bool = False) -> Row:
@@ -37,9 +37,9 @@ def doctor(store: Store, *, gates: bool = False) -> Row:
     for name, check in CHECKS.items():
         try:
             state, message, next_step = check(store)
-        except Exception as error:  # a check that breaks is a finding, too
+        except Exception as error:  # a check that crashes is reported as failed
             state, message = "fail", f"the check broke: {type(error).__name__}: {error}"[:300]
-            next_step = "Run it again with KAIZEN_DEBUG=1 and report it."
+            next_step = "Run `K11` again with KAIZEN_DEBUG=1, and report what it prints."
         checks.append({"check": name, "state": state, "says": message, "next": next_step})
     if gates:  # half a minute
         checks += check_gates()
@@ -64,7 +64,9 @@ def check_gates() -> list[Row]:
             state = "fail"
             message = f"{wrong['case']}: {wrong['got']} instead of {wrong['expected']}."
             message = f"{message} {wrong['says']}"
-            next_step = "Install ruff, mypy, pytest and coverage; if they are there, report it."
+            next_step = (
+                "Install ruff, mypy, pytest and coverage; if they are installed, report this."
+            )
         findings.append(
             {"check": f"gate {step}", "state": state, "says": message[:300], "next": next_step}
         )

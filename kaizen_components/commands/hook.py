@@ -81,7 +81,7 @@ def refuse_unproven_stop(look: ReadNow, store: Store, message: dict[str, Any]) -
     for task in completion.list_claimed_tasks(db, get_session(message)):
         points = completion.list_open_points(db, task, "") if task["done_when"] else []
         if any(point["state"] != "missing" for point in points):
-            # Hash the tree only now: there is a proof to compare it with.
+            # Hash the tree only if there is a proof to compare it with.
             from ..records.files.working_tree import read_working_tree
 
             tree = read_working_tree(store.place.root, store.place.tree_cache).sha256

@@ -103,7 +103,7 @@ def find(catalog: Callable[[], list[Command]], *, intent: str, limit: int = 3) -
     matches = [command for command in commands if word in (command.code.lower(), command.name)]
     documents = []
     for command in commands:
-        if command.code != "K0":  # the name counts twice; options and their choices help a little
+        if command.code != "K0":  # the name counts twice
             options, hints = [*command.options, *command.choices], HINTS.get(command.code, "")
             text = f"{command.name} {command.name} {command.help} {hints} {' '.join(options)}"
             documents.append((command, split_into_stems(text)))

@@ -41,7 +41,7 @@ def run(
     from ..pipeline.run import runs
     from ..pipeline.run.plan import plan_run
 
-    given = {
+    inputs = {
         "request": request,
         "repo": repo,
         "protocol": protocol,
@@ -56,7 +56,7 @@ def run(
         "strict": strict,
         **({"function": function} if function else {}),
     }
-    plan = plan_run(look, store, given, options)
+    plan = plan_run(look, store, inputs, options)
     run = runs.begin_run(
         write, store, plan.protocol, driver, plan.request, plan.repo, task_id, plan.options
     )

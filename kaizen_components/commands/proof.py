@@ -136,7 +136,7 @@ def witness_command(store: Store, argv: list[str], timeout_s: int) -> tuple[Row,
     ran = runner.run_process(argv, root, timeout_s)
     try:
         after = read_working_tree(root, cache)
-    except KaizenError as error:  # the run is recorded all the same
+    except KaizenError as error:  # record the run anyway
         store.notes.append(f"The tree could not be read after the run: {error.what}")
     facts = {
         "argv": argv,

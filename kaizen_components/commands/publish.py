@@ -38,7 +38,7 @@ def check(store: Store, *, limit: int = 200) -> Row:
             number = allowances.lines.get(leak.text[1:].rpartition(" # ")[0].strip())
         else:
             number = allowances.find_entry(leak.path, leak.text)
-        # Our database grows with its use, and is too large to read: fine while git ignores it.
+        # The project's own database may be too large to read; that is fine while git ignores it.
         is_own = leak.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
         if number:
             used.add(number)
@@ -83,7 +83,7 @@ def iterate_leaks(root: str, candidates: Candidates) -> Iterator[tuple[Leak, str
             yield leak, state
     with closing(ObjectReader(root)) as contents:
         for blob in candidates.hidden:
-            fresh = []  # the same line twice in one blob is two leaks
+            fresh = []  # a line that occurs twice in one blob is reported twice
             for leak in scan.scan_blob(blob, contents, finder):
                 if (leak.path, leak.kind, leak.text) not in seen:
                     yield leak, blob.state

@@ -43,7 +43,7 @@ def purge_records(tx: Writer) -> Row:
     if not rows:
         return {"records": rows, "count": 0, "removed": 0}
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
-    indexed = {}  # what search knows of each record that is removed, or loses a revision
+    indexed = {}  # the indexed rows of records that lose a revision or are deleted
     for row in entries:
         kind, seq = row["kind"], row["seq"]
         if kind.endswith("_revision"):

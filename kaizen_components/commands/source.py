@@ -48,9 +48,7 @@ def add(
         "license": license,
         "scope": scope,
     }
-    values = source.check_source(
-        store.place, values
-    )  # before the lock: hashing a copy takes its time
+    values = source.check_source(store.place, values)  # hash a copy before taking the lock
     return write(lambda tx: source.add_source(tx, values, supersedes, task_id))
 
 
@@ -115,8 +113,8 @@ def report(
     query: str | None = None,
     limit: int = 50,
 ) -> Row:
-    """Report the sources by tier, their lines of versions, and which records still cite a
-    superseded one.
+    """Report the sources by tier, their versions, and which records still cite a superseded
+    one.
 
     Example: kaizen R6
     """

@@ -72,7 +72,8 @@ def parse_with_click(argv: list[str]) -> Parsed | None:
         return None
     if code is None and word[:1] == "-":
         what = f"The command must come before {make_excerpt(word)}."
-        raise Usage("usage", what, "", "`--help` lists the commands.")
+        why = "A call begins with a command."
+        raise Usage("usage", what, why, "`--help` lists the commands.")
     if code is None:
         raise explain_unknown_command(word)
     return parse_command(Command(code), rest)
@@ -147,14 +148,14 @@ def refuse_missing_value(command: Command, rest: list[str]) -> None:
         if fields.is_known_option(command, value):
             raise Usage(
                 "missing_value",
-                f"{word} needs a value, and {value} is an option.",
+                f"{word} needs a value, but {value} is an option.",
                 "",
                 f"Write {word}={value} if that is really the text.",
             )
 
 
 def build_click_command(command: Command) -> click.Command:
-    """Return the command for click. Every option may repeat there; we refuse a second value."""
+    """Return the click command. Options may repeat in it; `bind_options` refuses a second value."""
     params: list[click.Parameter] = []
     for name in dict.fromkeys((*command.options, *fields.SHARED)):
         field, option = fields.get_field(command, name), fields.format_option(name)
@@ -341,7 +342,7 @@ def render_family_help(family: str) -> str:
     lines = []
     for command, head in heads.items():
         text = command.help
-        if len(text) > room:  # cut after a part of the sentence, unless that is too little
+        if len(text) > room:  # cut at a comma or colon if that leaves half a line
             end = max(text.rfind(mark, 0, room - 1) for mark in ("; ", ": ", ", "))
             text = text[: end if end > room / 2 else text.rfind(" ", 0, room - 1)] + " …"
         lines.append(head.ljust(label) + text if room >= ROOM_MIN else head)

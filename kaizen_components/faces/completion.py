@@ -36,7 +36,7 @@ def render_script(shell: str, build: Build) -> str:
         what = f"completion takes one of {', '.join(SHELLS)}."
         raise Usage("usage", what, "", "`help completion` shows how to use it.")
     source = build_completer(shell, build).source()
-    if shell == "zsh":  # its first line is for autoload
+    if shell == "zsh":  # the first line must stay first, for autoload
         source = source.replace("\n", "\n" + ZSH_FIRST, 1)
     return source
 

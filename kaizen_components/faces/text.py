@@ -43,9 +43,9 @@ COLOURS = {state: code for code, states in STATES_BY_COLOUR.items() for state in
 def render_result(result: Row, command: Command) -> str:
     """Return the whole answer as text that ends in a newline."""
     rows = result["records"] if command.name == "db-batch" else []
-    # In a batch, a command that reads brings more than the line of a table.
-    reads = [row for row in rows if "text" in row or "document" in row]
-    if not reads and not any(is_nested(value) for row in rows for value in row.values()):
+    # A command that reads inside a batch returns more than a table row can show.
+    long_rows = [row for row in rows if "text" in row or "document" in row]
+    if not long_rows and not any(is_nested(value) for row in rows for value in row.values()):
         return render_answer(result)
     _, colour = measure_terminal()
     parts = [
@@ -58,9 +58,9 @@ def render_result(result: Row, command: Command) -> str:
 
 def render_answer(result: Row) -> str:
     """Return one answer: a card of its plain values, then its tables."""
-    if "document" in result:  # printed to the byte
+    if "document" in result:  # print it unchanged
         return result["document"]
-    if "text" in result:  # the whole answer for people; the rest is for programs
+    if "text" in result:  # it is all that people see; the rest is for programs
         return clean_text(result["text"]) + "\n"
     width, colour = measure_terminal()
     lines = []
@@ -90,9 +90,9 @@ def render_answer(result: Row) -> str:
         lines += ["", *wrap_text("none: ", ", ".join(empty), width)]
     if "records" in result:
         count = len(result["records"])
-        more = f"; more with --limit (this is the limit of {count})" if result.get("more") else ""
+        hint = f"; more with --limit (this is the limit of {count})" if result.get("more") else ""
         plural = "s" if count != 1 else ""
-        lines.append(f"\n{count} row{plural}{more}" if count else "Nothing found.")
+        lines.append(f"\n{count} row{plural}{hint}" if count else "Nothing found.")
     return "\n".join(lines) + "\n"
 
 
@@ -202,7 +202,7 @@ def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
     columns = {name: [format_value(name, row.get(name)) for row in rows] for name in every}
     columns = {name: texts for name, texts in columns.items() if {*texts} - {"", "no"}}
     caption: list[str] = []
-    if measure_least(columns) > width:  # leave out a time that every id begins with
+    if measure_least(columns) > width:  # omit times that the ids contain already
         ids = [row.get("id", "") for row in rows]
         for name in [name for name in TIMES if name in columns]:
             stamps = [str(row.get(name)).translate(TIME_MARKS) for row in rows]
@@ -212,7 +212,7 @@ def render_table(rows: list[Row], width: int, colour: bool) -> list[str]:
         same = [name for name in columns if name != "title" and len({*columns[name]}) == 1]
         facts = [f"{name.replace('_', ' ')} {columns.pop(name)[0]}" for name in same]
         caption = wrap_text("", f"In every row: {', '.join(facts)}.", width) if same else []
-    # The second line of a row gets the broadest text, and what else does not fit.
+    # Move the broadest columns to a second line until the first one fits.
     first, second = dict(columns), set[str]()
     widths = measure_columns(columns)
     free = [name for name in columns if not stays_whole(name)]
@@ -295,7 +295,7 @@ def squeeze_columns(widths: dict[str, int], width: int) -> None:
 
 
 def wrap_text(head: str, text: str, width: int, indent: int | None = None) -> list[str]:
-    """Return `head` and the text broken at blanks; later lines are indented below the head."""
+    """Return `head` and the text, wrapped at spaces; later lines are indented below the text."""
     indent = measure_width(head) if indent is None else indent
     room = max(width - indent, 16)
     lines = []
@@ -326,7 +326,7 @@ def write_output(stream: Any, output: str, changed: bool = True) -> None:
         stream.buffer.write(output.encode("utf-8", "backslashreplace"))
         stream.flush()
     except BrokenPipeError:
-        # Python would complain again at exit.
+        # Otherwise Python reports the closed pipe again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except OSError as error:
         if stream is not sys.stdout:

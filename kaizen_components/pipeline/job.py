@@ -1,4 +1,4 @@
-"""Describe what a gate gets: two trees, what changed between them, and the target's tools."""
+"""The input of a gate: two trees, what changed between them, and the target's tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROTECTED = (
 
 
 class Settings:
-    """What a repository decides in .kaizen/pipeline.toml of the base tree, never of a candidate."""
+    """A repository's settings from .kaizen/pipeline.toml of its base, never of a candidate."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Settings:
         self.timeout_s = timeout_s  # of one command
         self.minimum_level = minimum_level
         self.protected = tuple(protected)
-        self.commands = commands or {}  # the repository's own, for the gates "check" and "test"
+        self.commands = commands or {}  # extra ones for the gates "check" and "test"
         self.replaces = frozenset(replaces)  # the gates that only run the repository's command
         self.budget = budget or {}  # of a run, unless the caller sets one
         self.attempts = attempts or {}  # of the model's steps, by name
@@ -47,7 +47,7 @@ class Settings:
 
 
 class Tools:
-    """How the target's own tools are called, and what they must be able to read."""
+    """The commands of the target's own tools, and the folders that they must be able to read."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Job:
     ):
         self.base = base  # the folder with the base tree, without .git; gates write into copies
         self.head = head  # the folder with the candidate
-        self.base_tree = base_tree  # their hashes
+        self.base_tree = base_tree  # the hash of each tree
         self.head_tree = head_tree
         self.changed = changed  # path -> numbers of new or changed lines in head; no deleted files
         self.tools = tools

@@ -5,6 +5,6 @@ from typing import Any
 
 
 def load_attribute(address: str) -> Any:
-    """Return what "gates.ready:judge" names, below this package."""
+    """Import an attribute of this package by its address, such as "gates.ready:judge"."""
     module, _, name = address.partition(":")
     return getattr(import_module(f"{__package__}.{module}"), name)

@@ -1,8 +1,8 @@
-"""Render the templates of questions: ours in this process, those of other protocols in their own.
+"""Render the templates of questions: ours in this process, those of user protocols in another.
 
-A protocol may come with somebody else's repository, and a template of three lines can loop for
-years or ask for all of the memory. So `python -I prompt.py` reads {"template", "values"} from stdin
-under limits, and writes {"result"} or {"fault"}; it imports nothing of ours.
+A user protocol may come from a stranger's repository, and a template of three lines can loop for
+years or use all memory. So `python -I prompt.py` reads {"template", "values"} from stdin, renders
+under limits, and writes {"result"} or {"fault"}. It imports nothing from this package.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ TOO_MUCH_MESSAGE = f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 
 
 
 class PromptError(Exception):
-    """A template of a protocol's own cannot be used."""
+    """A template of a user protocol cannot be rendered."""
 
 
 def render_shipped(name: str, values: dict[str, Any]) -> str:
+    """Render one of our own templates in this process."""
     return create_environment().get_template(f"{name}.md").render(values)
 
 
@@ -39,28 +40,29 @@ def read_template(name: str) -> str:
 
 
 def render_in_subprocess(template: str, values: dict[str, Any]) -> str:
-    """Render a template in a process of its own; raise PromptError if that fails."""
+    """Render a template in a subprocess; raise PromptError if that fails."""
     return _run_in_subprocess({"template": template, "values": values})
 
 
 def list_variables(template: str) -> set[str]:
     """Return the variables that a template uses.
 
-    It runs apart too: `{{ 'x'|center(9999999999) }}` is computed when it is compiled.
+    It needs a subprocess too: `{{ 'x'|center(9999999999) }}` is computed at compile time.
     """
     return set(_run_in_subprocess({"template": template}))
 
 
-def _run_in_subprocess(given: dict[str, Any]) -> Any:
+def _run_in_subprocess(request: dict[str, Any]) -> Any:
+    """Run `main` of this file in another process and return its result."""
     import jinja2
     import markupsafe
 
     from ..errors import Unavailable
 
-    # -I removes the folders that this process may import Jinja from.
+    # -I ignores PYTHONPATH, so the subprocess is told where Jinja is.
     files = (str(module.__file__) for module in (jinja2, markupsafe))
     folders = [os.path.dirname(os.path.dirname(os.path.abspath(file))) for file in files]
-    text = json.dumps({**given, "folders": folders}, default=sorted)  # a set
+    text = json.dumps({**request, "folders": folders}, default=sorted)  # sets as lists
     try:
         process = subprocess.run(
             [sys.executable, "-I", os.path.abspath(__file__)],
@@ -87,12 +89,12 @@ def _run_in_subprocess(given: dict[str, Any]) -> Any:
 
 
 def create_environment() -> Any:
-    """Return a Jinja environment whose templates reach values and nothing else."""
+    """Return a Jinja environment whose templates can read only the values they are given."""
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
 
     class Environment(ImmutableSandboxedEnvironment):
-        intercepted_binops = frozenset({"*", "**"})  # a short line could ask for all of the memory
+        intercepted_binops = frozenset({"*", "**"})  # one short line could use all memory
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             raise SecurityError(f"{operator} is not allowed in a prompt")
@@ -107,32 +109,34 @@ def create_environment() -> Any:
 
 
 def limit_resources() -> None:
+    """Limit the CPU time and the memory of this process, and forbid core dumps."""
     try:
         import resource
     except ImportError:  # Windows: the timeout of the parent is the only limit
         return
     limits = ((resource.RLIMIT_CPU, SECONDS_MAX), (resource.RLIMIT_DATA, MEMORY_BYTES_MAX))
-    for kind, most in limits:
+    for kind, limit in limits:
         hard = resource.getrlimit(kind)[1]
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (least, hard))
+        soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (soft, hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def main() -> None:
-    given = json.load(sys.stdin)
-    sys.path += given["folders"]
+    """Read a request from stdin; write the rendered text or the names of its variables."""
+    request = json.load(sys.stdin)
+    sys.path += request["folders"]
     limit_resources()
     answer: dict[str, Any]
     try:
         environment = create_environment()
-        if "values" in given:
-            template = environment.from_string(given["template"])
-            answer = {"result": template.render(given["values"])}
+        if "values" in request:
+            template = environment.from_string(request["template"])
+            answer = {"result": template.render(request["values"])}
         else:
             from jinja2 import meta
 
-            names = meta.find_undeclared_variables(environment.parse(given["template"]))
+            names = meta.find_undeclared_variables(environment.parse(request["template"]))
             answer = {"result": sorted(names)}
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)

@@ -1,4 +1,4 @@
-"""Define protocols as data: steps with their kind, their attempts and where each reason leads."""
+"""Protocols as data: steps with their kind, their attempts, and where each reason leads."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Step:
         self.stage: str = given.get("stage") or name
         self.about: str = given.get("about", "")
         self.answer: str | None = given.get("answer")
-        self.prompt: str | None = given.get("prompt")  # a template instead of our own
-        self.schema: dict[str, Any] | None = given.get("schema")  # of an answer of kind json
+        self.prompt: str | None = given.get("prompt")  # a template that replaces ours
+        self.schema: dict[str, Any] | None = given.get("schema")  # of an answer of the kind json
         self.gate: str | None = given.get("gate")
-        self.command: list[str] = given.get("command") or []  # of a gate of kind command
+        self.command: list[str] = given.get("command") or []  # of a gate of the kind command
         # Good and bad examples, to prove a command on.
         self.fixtures: dict[str, list[dict[str, Any]]] = given.get("fixtures", {})
         self.temperature: float = given.get("temperature", 0.0)
@@ -51,24 +51,24 @@ class Protocol:
         self.about: str = given.get("about", "")
         self.start: str = given["start"]
         self.budget: dict[str, float] = given["budget"]
-        # A run with more of an agent's illegal moves fails; None counts them only.
+        # A run with more illegal moves of an agent fails; None means no limit.
         self.illegal_moves_max: int | None = given.get("illegal_moves_max")
         self.steps = {name: Step(name, step) for name, step in given["steps"].items()}
 
     @property
     def hash(self) -> str:
-        """The hash of the steps and their prompts; another budget makes no other protocol."""
-        ours = {
+        """The hash of the steps and their prompts. The budget is not part of it."""
+        prompts = {
             step.answer: prompt.read_template(step.answer)
             for step in self.steps.values()
             if step.answer and not step.prompt
         }
-        rest = {name: value for name, value in self.definition.items() if name != "budget"}
-        return hash_text(encode_canonical({**rest, "prompts": ours}))
+        hashed = {name: value for name, value in self.definition.items() if name != "budget"}
+        return hash_text(encode_canonical({**hashed, "prompts": prompts}))
 
     @property
     def planning_steps(self) -> frozenset[str]:
-        """The names of steps that clear the answers of others."""
+        """The names of the steps whose pass clears the answers of other steps."""
         return frozenset(step.name for step in self.steps.values() if step.clears)
 
     @property
@@ -86,20 +86,24 @@ def load_shipped(name: str) -> Protocol:
         return Protocol(yaml_file.parse_yaml(file.read(), f"{name}.yml"))
 
 
-def override_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
-    """Return the same protocol with other budgets."""
-    unknown = sorted(set(given) - set(BUDGETS))
+def override_budget(protocol: Protocol, budget: dict[str, float]) -> Protocol:
+    """Return a copy of the protocol with these budgets instead of its own."""
+    unknown = sorted(set(budget) - set(BUDGETS))
     if unknown:
-        there = "There are: " + ", ".join(BUDGETS) + "."
-        raise Usage("unknown_budget", f"There is no budget {unknown[0]!r}.", there, "")
-    return Protocol({**protocol.definition, "budget": {**protocol.budget, **given}})
+        raise Usage(
+            "unknown_budget",
+            f"There is no budget {unknown[0]!r}.",
+            f"The budgets are {', '.join(BUDGETS)}.",
+            "Use one of these names.",
+        )
+    return Protocol({**protocol.definition, "budget": {**protocol.budget, **budget}})
 
 
 def override_steps(protocol: Protocol, attempts: dict[str, int], strict: bool) -> Protocol:
-    """Return the same protocol with other attempts; if strict, the first illegal move ends a run."""
+    """Return a copy with these attempts by step; if strict, the first illegal move ends a run."""
     steps = {
         name: {**step, "attempts": attempts[name]} if name in attempts else step
         for name, step in protocol.definition["steps"].items()
     }
-    given = {**protocol.definition, "steps": steps}
-    return Protocol({**given, "illegal_moves_max": 0} if strict else given)
+    definition = {**protocol.definition, "steps": steps}
+    return Protocol({**definition, "illegal_moves_max": 0} if strict else definition)

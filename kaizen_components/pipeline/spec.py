@@ -12,19 +12,19 @@ EXACT = re.compile(
     r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|[\w.-]*/[\w{}/.-]+|\b\w*[_.\d]\w+\b"
     r"|\b[A-Za-z]*[a-z][A-Z]\w*\b|\b\w+(?=\()"
 )
-# A plain word that is a name because of its place: "a function mul", "the class Cart to Basket".
+# A plain word that is a name because of the word before it: "a function mul", "the class Cart".
 CALLED = re.compile(
     r"\b(?:function|class|method|module|command|option|field|column|table)\s+"
     r"(?!(?:that|which|to|in|for|of|and|with|on|from|as|is|so|by|at|the|an?)\b)"
     r"([A-Za-z]\w*)(?:\s+to\s+([A-Z]\w*))?"
 )
-# A result in one word or two, at the end of a clause: "returning status ok", "returns 404".
+# A result of one or two words at the end of a clause: "returning status ok", "returns 404".
 RESULT = re.compile(
     r"\breturn(?:s|ing)?\s+(?!(?:the|an?|its|all|how)\b)([\w.]+)(?:\s+([\w.]+))?\s*(?:[,;]|\.?$)",
     re.MULTILINE,
 )
-# Protected files: the words of a request that allow a change, and the names of the files meant.
-SPOKEN = (
+# Words of a request that allow a change of protected files, and the files that they mean.
+MENTIONS = (
     (r"\btests?\b", r"(?:.*/)?(?:tests?|conftest\.py|test_[^/]*|[^/]*_test\.[^/]*)(?:/.*)?"),
     (r"\b(?:config\w*|settings?)\b", r"(?:.*/)?[^/*]*\.(?:toml|ini|cfg|ya?ml|json)"),
     (
@@ -33,19 +33,19 @@ SPOKEN = (
         r"|package(?:-lock)?\.json|pnpm-lock\.yaml|[^/]*\.lock|go\.(?:mod|sum)|Cargo\.toml)",
     ),
 )
-# Gates and their settings need a grant by name: words of the request are not enough.
+# The settings of gates are granted only if the request has their exact path.
 ONLY_BY_NAME = re.compile(r"\.(?:kaizen|git)\b")
 
 
 def filter_grants(grants: list[str], request: str) -> list[str]:
-    """Return the grants that the request speaks of: a planner must not allow itself more."""
+    """Return the grants that the request mentions: a planner must not grant itself more."""
     allowed = []
     for glob in grants:
         name = glob.rpartition("/")[2]
         is_named = glob in request or (bool(name.strip("*")) and name in request)
         is_meant = not ONLY_BY_NAME.search(glob) and any(
             re.search(words, request, re.IGNORECASE) and re.fullmatch(files, glob)
-            for words, files in SPOKEN
+            for words, files in MENTIONS
         )
         if glob.strip("*/.") and (is_named or is_meant):
             allowed.append(glob)
@@ -53,7 +53,7 @@ def filter_grants(grants: list[str], request: str) -> list[str]:
 
 
 def render_spec(spec: dict[str, Any]) -> str:
-    """Return the form that prompts, the reviewer and the lint get."""
+    """Return the spec as Markdown for prompts, the reviewer and the lint."""
     lines = [f"# {spec['title']}", "", "## Acceptance criteria", ""]
     lines += [f"- {criterion['id']}: {criterion['text']}" for criterion in spec["criteria"]]
     for heading, name in (("Constraints", "constraints"), ("Out of scope", "out_of_scope")):
@@ -63,7 +63,7 @@ def render_spec(spec: dict[str, Any]) -> str:
 
 
 def check_spec(spec: dict[str, Any], request: str) -> list[Finding]:
-    """Return the errors of Q10's lint, and the names in the request that the spec forgot."""
+    """Return the lint errors of the spec, and a finding for each name of the request it omits."""
     findings = [
         Finding(f"spec-{fault['rule']}", f"{fault['text']}: {fault['suggestion']}")
         for fault in lint_contract(render_spec(spec))["findings"]

@@ -1,4 +1,4 @@
-"""Describe what a gate decided and saw, in one shape, so that one place records every gate."""
+"""The verdict on a step, in the same form for every check and gate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ..sandbox.run import SandboxResult
 
-# reason of a step's end -> its meaning. The protocol says where each reason leads.
+# Why a step ended -> what that means. The protocol says where each reason leads.
 REASONS = {
     "pass": "everything holds",
     "malformed": "the answer does not have the requested form",
@@ -22,7 +22,7 @@ REASONS = {
 
 
 class Finding:
-    """One fault: where, by which rule, in words. Equal keys are the same finding again."""
+    """One fault: its rule, text and place. Two findings with equal keys are the same fault."""
 
     def __init__(self, rule: str, text: str, path: str = "", line: int = 0):
         self.rule = rule
@@ -32,14 +32,15 @@ class Finding:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        return self.path, self.rule, self.text  # not the line, which moves with the code above it
+        # Without the line, which moves with the code above it.
+        return self.path, self.rule, self.text
 
     def as_dict(self) -> dict[str, Any]:
         return {"rule": self.rule, "path": self.path, "line": self.line, "text": self.text}
 
 
 class Verdict:
-    """The end of one step: its reason, a sentence, the findings, and the commands that ran."""
+    """How a step ended: the reason, a sentence, the findings, and the commands that ran."""
 
     def __init__(
         self,

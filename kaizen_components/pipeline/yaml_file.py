@@ -1,4 +1,4 @@
-"""Parse YAML strictly: duplicate keys and aliases hide what they change, so they are refused."""
+"""Parse YAML strictly. Duplicate keys and aliases are refused: they hide the real values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHARS_MAX = 200_000
 
 
 def parse_yaml(text: str, name: str) -> Any:
-    """Return the data in `text`; raise Refused with the line. `name` is the file in the message."""
+    """Return the data in `text`; raise Refused with the faulty line of the file `name`."""
     import yaml
 
     class Strict(yaml.SafeLoader):
@@ -36,6 +36,6 @@ def parse_yaml(text: str, name: str) -> Any:
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         why = f"{place}{error.problem}."
-    except Exception as error:  # its constructors raise anything: `!!bool x` is a KeyError
+    except Exception as error:  # constructors raise anything: `!!bool x` is a KeyError
         why = f"{type(error).__name__}: {error}."[:300]
-    raise Refused("bad_yaml", f"{name} is not valid YAML.", why, "Fix that line.")
+    raise Refused("bad_yaml", f"{name} is not valid YAML.", why, "Correct the YAML.")

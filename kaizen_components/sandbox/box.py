@@ -91,16 +91,16 @@ class Box:
             raise NotFound(
                 "command_not_found",
                 f"The command {name[:60]!r} was not found.",
-                "It is neither in the folder nor in a folder of programs that the sandbox can see.",
-                "Give its path, and name the folders that it needs.",
+                "The sandbox can see no program of this name.",
+                "Give its path, and add its folder to those that the box may read.",
             )
         if not _is_below(os.path.realpath(program), self.visible):
             raise NotFound(
                 "command_not_visible",
                 f"The sandbox cannot see the command {name[-60:]!r}.",
-                "It lies outside the system's folders and outside the folders that may be read.",
-                "Add its folder to those that may be read; for Python, also the folder of the "
-                "interpreter that the environment was made from.",
+                "It is outside the folders of the system and those that the box may read.",
+                "Add its folder to those that the box may read. For the Python of an environment, "
+                "also add the folder of its base interpreter.",
             )
         rlimits = self.limits.list_rlimits(self.timeout_s, others)
         home = [f"home={environment['HOME']}"] if "HOME" not in self.variables else []

@@ -119,7 +119,8 @@ def list_mounts(box: Box, etc: str) -> list[str]:
 
 def _make_parents(path: str) -> list[str]:
     """Return options that make the folders above a path readable for all, unlike outside."""
-    words, place = [], ""
+    words = []
+    place = ""
     for part in path.strip("/").split("/")[:-1]:
         place += f"/{part}"
         if place not in (*SYSTEM, "/tmp"):
@@ -153,6 +154,7 @@ def lend_folder(folder: str, uid: int) -> Iterator[None]:
 
 
 def _change_owner(folder: str, uid: int, gid: int) -> None:
+    """Change the owner of a folder and all that is in it."""
     # By open folders (fwalk), not by paths: a process that is still ending could replace a
     # folder by a link.
     os.chown(folder, uid, gid, follow_symlinks=False)

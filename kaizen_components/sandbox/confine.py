@@ -67,6 +67,7 @@ def set_limit(value: str) -> None:
 
 
 def set_user(value: str) -> None:
+    """Become the user and group of this number, without other groups."""
     os.setgroups([])
     os.setresgid(*[int(value)] * 3)
     os.setresuid(*[int(value)] * 3)
@@ -77,6 +78,7 @@ def make_home(path: str) -> None:
 
 
 def enter_folder(path: str) -> None:
+    """Make this the current folder."""
     # bubblewrap would do it as root without capabilities, who may not enter a folder that is open
     # only to the new user.
     os.chdir(path)
@@ -90,9 +92,10 @@ def raise_oom_score(value: str) -> None:
 
 
 def drop_capabilities(value: str) -> None:
+    """Remove all but KEPT_CAPABILITIES from what programs can get."""
     for number in range(64):
         if number not in KEPT_CAPABILITIES and LIBC.prctl(DROP_BOUND, number, 0, 0, 0) != 0:
-            break  # past the last one
+            break  # there is no such capability
 
 
 def forbid_new_rights(value: str = "") -> None:

@@ -90,8 +90,8 @@ class Stream:
     def text(self) -> str:
         """Return the kept output, with a note on how much was left out."""
         gap = f"\n[{self.left_out:,} bytes left out]\n".encode() if self.left_out else b""
-        kept = bytes(self._head) + gap + bytes(self._tail[-KEPT_BYTES // 2 :])
-        return kept.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+        text = bytes(self._head) + gap + bytes(self._tail[-KEPT_BYTES // 2 :])
+        return text.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
 def scrub_environment() -> dict[str, str]:
@@ -121,7 +121,9 @@ def run_process(
     with DeferredSignals() as signals:
         start = time.monotonic()
         out, err = Stream(), Stream()
-        timed_out, stopped, readers = False, "", []
+        timed_out = False
+        stopped = ""
+        readers = []
         process = _start_process(argv, cwd, scrub_environment() if env is None else env)
         try:
             for pipe, stream in ((process.stdout, out), (process.stderr, err)):
@@ -150,6 +152,7 @@ def run_process(
 
 
 def _start_process(argv: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Start a program in a new session, with its output in pipes."""
     place = os.path.join(cwd, argv[0]) if os.path.dirname(argv[0]) else argv[0]
     program = shutil.which(place, path=env.get("PATH"))
     if program is None:
@@ -294,4 +297,5 @@ class DeferredSignals:
             raise SystemExit(128 + self._received)
 
     def hold(self) -> None:
+        """Delay signals again."""
         self._allowed = False

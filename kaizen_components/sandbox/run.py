@@ -68,16 +68,16 @@ def run_in_sandbox(
     level = detect_level()
     if level == "L0":
         env = {**process.scrub_environment(), **box.variables}
-        seen = process.run_process(argv, box.folder, timeout_s, env=env, echo=False)
+        result = process.run_process(argv, box.folder, timeout_s, env=env, echo=False)
     else:
         with OPENERS[_find_way(level)[0]](box) as (command, env):
             private = env["TMPDIR"]  # on this machine's disk, unless bubblewrap makes it in memory
             folders = (box.folder,) if private == bubblewrap.PRIVATE else (box.folder, private)
             watch = ResourceWatch(folders, box.limits)
-            seen = process.run_process(
+            result = process.run_process(
                 command, box.folder, timeout_s, env=env, echo=False, watch=watch
             )
-    return SandboxResult(argv, seen, level, describe_protection(level, box), tree)
+    return SandboxResult(argv, result, level, describe_protection(level, box), tree)
 
 
 def detect_level() -> str:
@@ -103,12 +103,14 @@ def explain_level(level: str) -> str:
 def require_level(minimum: str) -> str:
     """Return the level that works here; refuse one below `minimum`."""
     level = detect_level()
-    most = _read_level_max()
+    level_max = _read_level_max()
     if LEVELS.index(level) >= LEVELS.index(minimum):
         return level
-    why, remedy = f"KAIZEN_SANDBOX_MAX allows at most {most}.", "Unset KAIZEN_SANDBOX_MAX."
-    if LEVELS.index(most) >= LEVELS.index(minimum):
-        why, remedy = explain_level(minimum), suggest_remedy()
+    why = f"KAIZEN_SANDBOX_MAX allows at most level {level_max}."
+    remedy = "Unset KAIZEN_SANDBOX_MAX."
+    if LEVELS.index(level_max) >= LEVELS.index(minimum):
+        why = explain_level(minimum)
+        remedy = suggest_remedy()
     what = f"Sandbox level {minimum} is required, but only level {level} works here."
     raise Unavailable("sandbox_too_weak", what, why, remedy)
 
@@ -128,7 +130,7 @@ def suggest_remedy() -> str:
 
 def describe_protection(level: str, box: Box) -> str:
     """Return the sentence about the sandbox that a proof records."""
-    most = _read_level_max()
+    level_max = _read_level_max()
     limits = box.limits.describe(box.timeout_s)
     if level == "L3":
         made_by = describe_level(level)
@@ -137,19 +139,20 @@ def describe_protection(level: str, box: Box) -> str:
         text = f"L2 {describe_level(level)}, files outside closed, {limits}"
     else:
         text = f"L1: clean environment, {limits}" if level == "L1" else f"L0: {process.PROTECTION}"
-    return text if most == "L3" else f"{text} (limited by KAIZEN_SANDBOX_MAX={most})"
+    return text if level_max == "L3" else f"{text} (limited by KAIZEN_SANDBOX_MAX={level_max})"
 
 
 def _read_level_max() -> str:
-    most = os.environ.get("KAIZEN_SANDBOX_MAX", "L3")
-    if most not in LEVELS:
+    """Return the level in KAIZEN_SANDBOX_MAX, by default L3; refuse other values."""
+    level_max = os.environ.get("KAIZEN_SANDBOX_MAX", "L3")
+    if level_max not in LEVELS:
         raise Usage(
             "sandbox_max",
-            f"KAIZEN_SANDBOX_MAX has the invalid value {most[:20]!r}.",
+            f"KAIZEN_SANDBOX_MAX has the invalid value {level_max[:20]!r}.",
             "It names the strongest sandbox level that may be used.",
             f"Unset it, or set it to one of {', '.join(LEVELS)}.",
         )
-    return most
+    return level_max
 
 
 @contextlib.contextmanager

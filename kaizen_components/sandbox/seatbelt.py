@@ -33,7 +33,7 @@ def open_seatbelt(box: Box) -> Iterator[Launch]:
 
 def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
     """Return the rules of sandbox-exec. They deny what they do not name, such as the network."""
-    seen = " ".join(f"(subpath {_quote(path)})" for path in (*SYSTEM, *reads, *writes))
+    readable = " ".join(f"(subpath {_quote(path)})" for path in (*SYSTEM, *reads, *writes))
     written = [f"(subpath {_quote(path)})" for path in writes]
     written += [f"(literal {_quote(path)})" for path in DEVICES]
     return "\n".join(
@@ -43,7 +43,7 @@ def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
             "(allow process-fork process-exec sysctl-read mach-lookup ipc-posix-sem)",
             "(allow signal process-info* (target same-sandbox))",
             "(allow file-read-metadata)",
-            f'(allow file-read* (literal "/") {seen})',
+            f'(allow file-read* (literal "/") {readable})',
             f"(allow file-write* {' '.join(written)})",
         )
     )

@@ -25,6 +25,7 @@ class ResourceWatch:
         self._before = self._measure_files() if limits.disk_mb else 0
 
     def __call__(self, pid: int, output_bytes: int) -> str:
+        """Check all limits; look at the files only now and then, because that takes long."""
         limits = self._limits
         if output_bytes > limits.output_mb << 20:
             return f"it wrote more than {limits.output_mb} MB of output"
@@ -45,10 +46,12 @@ class ResourceWatch:
         if self._first_free - free > disk_max // 8:
             used += sum(map(_measure_unlinked, family))
         took_s = time.monotonic() - start
-        self._free, self._next_look = free, time.monotonic() + max(LOOK_S, PATIENCE * took_s)
+        self._free = free
+        self._next_look = time.monotonic() + max(LOOK_S, PATIENCE * took_s)
         return f"it wrote more than {limits.disk_mb} MB of files" if used > disk_max else ""
 
     def _measure_files(self) -> int:
+        """Return the bytes on disk of all files below the watched folders."""
         total = 0
         for top in self._folders:
             for folder, _, names in os.walk(top):
@@ -85,6 +88,7 @@ def _measure_share(pid: int) -> int:
 
 
 def _sum_fields(path: str, names: tuple[bytes, ...]) -> int:
+    """Return the sum of these fields of a file in /proc, in bytes; 0 if it has gone."""
     try:
         with open(path, "rb") as file:
             return sum(int(line.split()[1]) << 10 for line in file if line.startswith(names))

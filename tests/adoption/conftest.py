@@ -1,4 +1,4 @@
-"""A repository that is going to adopt the engine, and what it looks like to the byte."""
+"""Define a repository that will adopt the engine, and read all its files."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from ..conftest import ROOT, git
 
 @pytest.fixture
 def repo(tmp_path):
-    """Somebody's repository with a space in its name, and a first commit."""
+    """Return a repository with a space in its name and one commit."""
     folder = tmp_path / "other repo"
     folder.mkdir()
     git(folder, "init", "-q")
@@ -22,27 +22,27 @@ def repo(tmp_path):
     return folder
 
 
-def seen(folder):
-    """Every path below a folder but .git and AI: its mode, and its bytes or where it leads."""
-    found = {}
+def read_all(folder):
+    """Return {path: (mode, content or link target)} below a folder, without .git and AI."""
+    contents = {}
     for here, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if one not in (".git", "AI", "__pycache__")]
+        folders[:] = [name for name in folders if name not in (".git", "AI", "__pycache__")]
         for name in [*folders, *files]:
             path = os.path.join(here, name)
             mode = stat.S_IMODE(os.lstat(path).st_mode)
             if os.path.islink(path):
-                found[os.path.relpath(path, folder)] = ("link", os.readlink(path))
+                contents[os.path.relpath(path, folder)] = ("link", os.readlink(path))
             elif os.path.isdir(path):
-                found[os.path.relpath(path, folder)] = ("folder", mode)
+                contents[os.path.relpath(path, folder)] = ("folder", mode)
             else:
                 with open(path, "rb") as file:
-                    found[os.path.relpath(path, folder)] = (mode, file.read())
-    return found
+                    contents[os.path.relpath(path, folder)] = (mode, file.read())
+    return contents
 
 
 @pytest.fixture
 def as_user(root, tool):
-    """`as_user("SK1")`: the command line without an administrator's way round the rights of files."""
+    """Return a function that runs a command without the privileges of root on files."""
     drop = [tool("setpriv"), "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
 
     def run(*words):

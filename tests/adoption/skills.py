@@ -1,10 +1,10 @@
-"""Skills to be looked at: a good one, and whatever is written into it instead."""
+"""Write skills to check: a good one, or one with another text."""
 
 GOOD = "---\nname: {name}\ndescription: Does it well. Use it when it is to be done.\n---\n\n# Do it\n\nThen stop.\n"
 
 
 def skill(folder, name, text=GOOD, **files):
-    """A skill in the folder; `files` are others in it, by name with `__` for a slash."""
+    """Write a skill into the folder. In the names of `files`, `__` stands for a slash."""
     place = folder / name
     place.mkdir(parents=True)
     page = text.replace("{name}", name)

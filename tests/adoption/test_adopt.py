@@ -1,4 +1,4 @@
-"""D1 as a user meets it: plan, apply, use, check, remove; git is the undo, and what they changed stays."""
+"""Check D1: plan, apply, use, check and remove an adoption; what users changed stays."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from kaizen_components.projects.adopt.state import PLACES, SKILL, VERSION, State
 from kaizen_components.projects.hooks import host_file as hook_files
 
 from ..conftest import ROOT, git
-from .conftest import seen
+from .conftest import read_all
 from .skills import skill
 
 SHAPE = [
@@ -42,8 +42,8 @@ LINKS = (".agents/skills/tidy", ".claude/skills/tidy")
 
 @pytest.fixture
 def adopt(kaizen, repo):
-    """`adopt(apply=True)`: D1 on the repository, through the same door as the command line."""
-    return lambda **given: kaizen("D1", path=str(repo), **given)
+    """Return a function that calls D1 on the repository with options."""
+    return lambda **options: kaizen("D1", path=str(repo), **options)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def small_engine(tmp_path, monkeypatch):
-    """Adoption takes this for the engine: a whole one takes a second to be copied."""
+    """Let adoption use a tiny engine, because copying the real one takes a second."""
     package = tmp_path / "small" / "kaizen_components"
     package.mkdir(parents=True)
     (package / "args.py").write_text("")
@@ -63,7 +63,7 @@ def small_engine(tmp_path, monkeypatch):
 
 
 def commit(repo, **files):
-    """Commit all, with these files in it by name."""
+    """Write these files, then commit everything."""
     for name, content in files.items():
         path = repo / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,15 +76,15 @@ def rows(answer):
     return {row["path"]: row["action"] for row in answer["steps"]}
 
 
-def run(repo, *words, python=sys.executable, told="", **env):
-    """The repository's own launcher, as somebody there types it."""
+def run(repo, *words, python=sys.executable, stdin="", **env):
+    """Run the launcher of the adopted repository."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
     command = [python, "kaizen.py", *words]
     return subprocess.run(
         command,
         cwd=repo,
         env={**clean, **env},
-        input=told,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=60,
@@ -102,10 +102,12 @@ def status(repo, *words):
     return listed.stdout.splitlines()
 
 
-def test_a_session_from_plan_to_removal(cli, repo):
-    before = seen(repo)
+def test_adoption_is_planned_applied_and_removed(cli, repo):
+    before = read_all(repo)
     planned = cli("adopt", str(repo))
-    assert planned.exit_code == 0 and "nothing was changed" in planned.out and seen(repo) == before
+    assert (
+        planned.exit_code == 0 and "nothing was changed" in planned.out and read_all(repo) == before
+    )
     assert cli("adopt", str(repo), "--check").exit_code == 1
 
     assert cli("adopt", str(repo), "--apply").exit_code == 0
@@ -118,20 +120,20 @@ def test_a_session_from_plan_to_removal(cli, repo):
     assert cli("adopt", str(repo), "--remove").exit_code == 0 and (repo / "kaizen.py").exists()
     removed = cli("adopt", str(repo), "--remove", "--apply")
     assert removed.exit_code == 0 and "AI/ stay" in removed.out
-    assert seen(repo) == before and (repo / "AI" / "db" / "kaizen.db").exists()
+    assert read_all(repo) == before and (repo / "AI" / "db" / "kaizen.db").exists()
 
 
-def test_plan_names_every_file_and_apply_repeats(adopt, repo):
+def test_second_apply_does_nothing(adopt, repo):
     assert [step["path"] for step in adopt()["steps"]] == SHAPE
     assert [step["path"] for step in adopt(apply=True)["steps"]] == SHAPE
-    after = seen(repo)
+    after = read_all(repo)
     again = adopt(apply=True)
 
     assert again["applied"] is False and again["steps"] == [] and "nothing to do" in again["text"]
-    assert seen(repo) == after
+    assert read_all(repo) == after
 
 
-def test_everything_but_link_and_records_is_committed(adopt, repo):
+def test_git_ignores_only_link_and_records(adopt, repo):
     adopt(apply=True, **ALL)
     run(repo, "K1")
     git(repo, "add", "-A")
@@ -149,12 +151,12 @@ def test_everything_but_link_and_records_is_committed(adopt, repo):
     committed = subprocess.run(
         ["git", "grep", "-l", str(ROOT)], cwd=repo, capture_output=True, text=True
     )
-    assert committed.stdout == ""  # no machine's path
+    assert committed.stdout == ""  # no path of this machine
 
 
 @pytest.fixture
 def clone(adopt, repo, tmp_path):
-    """A fresh clone of an adopted repository."""
+    """Return a fresh clone of an adopted repository."""
     adopt(apply=True)
     git(repo, "add", "-A")
     git(repo, "commit", "-qm", "adopted")
@@ -177,14 +179,14 @@ def test_fresh_clone_relinks_its_engine(clone, way):
 
 
 @pytest.mark.parametrize("words", [[], ["--engine", "nowhere"], ["--engine"], ["--motor", "x"]])
-def test_relink_without_an_engine_says_how(clone, words):
+def test_relink_without_engine_is_explained(clone, words):
     refused = run(clone, "relink", *words)
 
     assert refused.returncode == (3 if words in ([], ["--engine", "nowhere"]) else 2)
     assert "relink --engine" in refused.stderr and not (clone / "kaizen_components").exists()
 
 
-def test_clone_of_adopted_repository_lacks_only_link(kaizen, clone):
+def test_fresh_clone_lacks_only_link(kaizen, clone):
     assert [step["path"] for step in kaizen("D1", path=str(clone), check=True)["steps"]] == [
         "kaizen_components"
     ]
@@ -194,7 +196,7 @@ def test_clone_of_adopted_repository_lacks_only_link(kaizen, clone):
     assert run(clone, "K1").returncode == 0 and status(clone) == []
 
 
-# Their files
+# Files of the user
 
 
 AGENTS = {
@@ -215,7 +217,7 @@ def test_block_is_appended_and_removed_again(adopt, repo, content):
     assert (
         written.startswith(content)
         and b"kaizen:begin" in written
-        and seen(repo)["AGENTS.md"][0] == 0o600
+        and read_all(repo)["AGENTS.md"][0] == 0o600
     )
     assert b"\r\n" not in content or b"\n" not in written.replace(b"\r\n", b"")
     assert adopt(apply=True)["applied"] is False
@@ -250,14 +252,14 @@ def test_edited_or_older_block_is_outdated(adopt, repo):
 )
 def test_unpaired_markers_are_refused(adopt, repo, text):
     (repo / "CLAUDE.md").write_text(text)
-    before = seen(repo)
+    before = read_all(repo)
     with pytest.raises(Conflict) as caught:
         adopt(apply=True)
 
-    assert caught.value.code == "block_broken" and seen(repo) == before
+    assert caught.value.code == "block_broken" and read_all(repo) == before
 
 
-def test_changed_launcher_stays_and_is_named(adopt, repo):
+def test_changed_launcher_is_reported_and_kept(adopt, repo):
     adopt(apply=True)
     (repo / "kaizen.py").write_text("# mine now\n")
     assert [row["action"] for row in adopt(check=True)["steps"]] == ["changed"]
@@ -269,18 +271,18 @@ def test_changed_launcher_stays_and_is_named(adopt, repo):
 
 
 @pytest.mark.parametrize("name", ["kaizen.py", "kaizen_components"])
-def test_taken_name_is_refused(adopt, repo, name):
+def test_existing_file_of_same_name_is_refused(adopt, repo, name):
     (repo / name).mkdir() if name == "kaizen_components" else (repo / name).write_text(
         "print('another program')\n"
     )
-    before = seen(repo)
+    before = read_all(repo)
     with pytest.raises(Conflict) as caught:
         adopt(apply=True)
 
-    assert caught.value.code == "name_taken" and caught.value.next and seen(repo) == before
+    assert caught.value.code == "name_taken" and caught.value.next and read_all(repo) == before
 
 
-# git is the undo
+# Undo with git
 
 
 CHANGES = {
@@ -292,23 +294,23 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_file_that_git_cannot_restore_stays(adopt, repo, monkeypatch, change):
+def test_file_that_git_cannot_restore_is_refused(adopt, repo, monkeypatch, change):
     monkeypatch.setenv("PATH", os.environ["PATH"])
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     change(repo)
-    before = seen(repo)
-    assert "Commit or stash first, as git is the undo: AGENTS.md." in adopt()["text"]
+    before = read_all(repo)
+    assert "First commit or stash AGENTS.md, so that git can restore them." in adopt()["text"]
     with pytest.raises(Refused) as caught:
         adopt(apply=True)
 
     assert (
         caught.value.code == "not_committed"
         and "AGENTS.md" in caught.value.what
-        and seen(repo) == before
+        and read_all(repo) == before
     )
 
 
-def test_changes_in_other_files_do_not_matter(adopt, repo):
+def test_changes_in_other_files_are_allowed(adopt, repo):
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     (repo / "README.md").write_text("At work on this.\n")
     (repo / "new.txt").write_text("New.\n")
@@ -316,7 +318,7 @@ def test_changes_in_other_files_do_not_matter(adopt, repo):
     assert adopt(apply=True)["applied"]
 
 
-def test_adoption_repeats_without_a_commit(adopt, repo, store):
+def test_second_adoption_needs_no_commit(adopt, repo, store):
     commit(repo, **{".gitignore": "build/\n"})
     adopt(apply=True)
     assert adopt(apply=True, skills=str(store))["applied"]
@@ -327,14 +329,14 @@ def test_adoption_repeats_without_a_commit(adopt, repo, store):
         adopt(apply=True, skills=str(store))
 
 
-def test_newlines_of_checkout_do_not_matter(adopt, repo):
+def test_file_checked_out_with_crlf_is_accepted(adopt, repo):
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     (repo / "AGENTS.md").write_bytes(b"Theirs.\r\n")
 
     assert adopt(apply=True)["applied"]
 
 
-def test_a_folder_without_git_can_adopt(kaizen, tmp_path):
+def test_folder_without_git_can_adopt(kaizen, tmp_path):
     (tmp_path / "plain").mkdir()
     kaizen("D1", path=str(tmp_path / "plain"), apply=True)
 
@@ -342,7 +344,7 @@ def test_a_folder_without_git_can_adopt(kaizen, tmp_path):
     assert kaizen("D1", path=str(tmp_path / "plain"), check=True)["steps"] == []
     shutil.rmtree(tmp_path / "plain" / "AI")
     kaizen("D1", path=str(tmp_path / "plain"), remove=True, apply=True)
-    assert seen(tmp_path / "plain") == {}
+    assert read_all(tmp_path / "plain") == {}
 
 
 def test_repository_linked_by_hand_is_adopted(adopt, repo, tmp_path):
@@ -361,7 +363,7 @@ def test_repository_linked_by_hand_is_adopted(adopt, repo, tmp_path):
     assert (removed["kaizen.py"], removed["kaizen_components"]) == ("leave", "remove")
 
 
-def test_seeds_belong_to_the_user(adopt, repo):
+def test_changed_seed_files_are_kept(adopt, repo):
     commit(repo, **{STUBS[0]: "- Mine.\n"})
     adopt(apply=True)
     (repo / "evals" / "README.md").write_text("Rewritten.\n")
@@ -377,7 +379,7 @@ def test_seeds_belong_to_the_user(adopt, repo):
     assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / "evals" / "README.md").exists()
 
 
-def test_lesson_in_stub_becomes_a_record(adopt, repo):
+def test_lesson_in_stub_becomes_record(adopt, repo):
     adopt(apply=True)
     scanned = json.loads(run(repo, "M1", "--json").stdout)["records"]
     assert {(row["file"], row["state"]) for row in scanned} == {(path, "stub") for path in STUBS}
@@ -394,7 +396,7 @@ def test_lesson_in_stub_becomes_a_record(adopt, repo):
     assert (repo / STUBS[0]).exists() and not (repo / STUBS[1]).exists()
 
 
-# Nothing outside
+# Links to places outside
 
 
 @pytest.mark.parametrize(
@@ -411,15 +413,15 @@ def test_link_in_place_of_file_is_refused(adopt, repo, tmp_path, name, leads):
     }
     (repo / "docs").mkdir()
     os.symlink(target.get(leads, repo / "docs"), repo / name)
-    before, theirs = seen(repo), seen(outside)
+    before, theirs = read_all(repo), read_all(outside)
     with pytest.raises(Refused) as caught:
         adopt(apply=True, hooks="claude")
 
     assert caught.value.code == "leads_elsewhere" and name in caught.value.what
-    assert seen(repo) == before and seen(outside) == theirs
+    assert read_all(repo) == before and read_all(outside) == theirs
 
 
-def test_link_in_place_of_part_is_not_followed(adopt, repo, tmp_path):
+def test_link_at_temporary_file_is_not_followed(adopt, repo, tmp_path):
     (tmp_path / "outside").write_text("Somebody else's.\n")
     os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
     adopt(apply=True)
@@ -430,19 +432,19 @@ def test_link_in_place_of_part_is_not_followed(adopt, repo, tmp_path):
 
 
 @pytest.mark.parametrize("link, file", [("CLAUDE.md", "AGENTS.md"), ("AGENTS.md", "CLAUDE.md")])
-def test_linked_page_gets_no_second_block(adopt, repo, link, file):
+def test_agents_file_linked_to_other_gets_one_block(adopt, repo, link, file):
     os.symlink(file, repo / link)
     commit(repo, **{file: "Both.\n"})
-    before = seen(repo)
+    before = read_all(repo)
     adopt(apply=True)
     assert (repo / file).read_text().count("kaizen:begin") == 1 and (repo / link).is_symlink()
     assert adopt(apply=True)["applied"] is False
     adopt(remove=True, apply=True)
 
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
-def test_linked_repository_is_resolved(kaizen, repo, tmp_path):
+def test_repository_is_found_through_link(kaizen, repo, tmp_path):
     os.symlink(repo, tmp_path / "short")
     kaizen("D1", path=str(tmp_path / "short"), apply=True)
 
@@ -459,7 +461,7 @@ def test_linked_repository_is_resolved(kaizen, repo, tmp_path):
         ("x" * 5000, Usage, "bad_value"),
     ],
 )
-def test_a_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path, kind, code):
+def test_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path, kind, code):
     (tmp_path / "plain").mkdir()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(kind) as caught:
@@ -469,15 +471,15 @@ def test_a_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path
 
 
 @pytest.mark.parametrize(
-    "given", [{"link": True, "copy": True}, {"check": True, "apply": True}, {"check": True, "remove": True},
+    "options", [{"link": True, "copy": True}, {"check": True, "apply": True}, {"check": True, "remove": True},
               {"hooks": "emacs"}, {"hooks": ","}]
 )  # fmt: skip
-def test_conflicting_options_are_refused(adopt, repo, given):
-    before = seen(repo)
+def test_conflicting_options_are_refused(adopt, repo, options):
+    before = read_all(repo)
     with pytest.raises(Usage):
-        adopt(**given)
+        adopt(**options)
 
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
 @pytest.mark.skipif(
@@ -491,7 +493,7 @@ def test_unwritable_folder_is_unavailable(repo, tmp_path):
         "try: Door(sys.argv[2])('D1', path=sys.argv[2], apply=True)\n"
         "except KaizenError as error: print(error.code, error.exit_code)\n"
     )
-    before = seen(repo)
+    before = read_all(repo)
     os.chmod(repo, 0o555)
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     try:
@@ -500,7 +502,7 @@ def test_unwritable_folder_is_unavailable(repo, tmp_path):
     finally:
         os.chmod(repo, 0o755)
     assert done.stdout.split() == ["cannot_write", "5"], done.stderr
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "kaizen.py", ".gitignore"])
@@ -522,8 +524,8 @@ def test_path_that_is_not_utf8_is_refused(cli, repo):
     assert not os.path.exists(os.path.join(strange, b"kaizen.py"))
 
 
-def test_windows_newlines_are_not_a_change(adopt, repo):
-    before = seen(repo)
+def test_files_with_crlf_count_as_unchanged(adopt, repo):
+    before = read_all(repo)
     adopt(apply=True, copy=True, vscode=True)
     for path in [
         *repo.glob("*.*"),
@@ -535,13 +537,13 @@ def test_windows_newlines_are_not_a_change(adopt, repo):
     assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
     adopt(remove=True, apply=True)
 
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
 # Link and copy
 
 
-def test_relative_link_survives_a_move(tmp_path):
+def test_link_works_after_both_folders_move(tmp_path):
     home, other = tmp_path / "here" / "kaizen", tmp_path / "here" / "other"
     home.mkdir(parents=True)
     for name in ("kaizen.py", "requirements-kaizen.txt", "Kaizen_System.md"):
@@ -585,7 +587,7 @@ def test_relative_link_survives_a_move(tmp_path):
 
 
 def test_copy_is_complete_and_committed(adopt, repo):
-    before = seen(repo)
+    before = read_all(repo)
     adopt(apply=True, copy=True)
     git(repo, "add", "-A")
     assert any("kaizen_components/args.py" in line for line in status(repo))
@@ -596,10 +598,10 @@ def test_copy_is_complete_and_committed(adopt, repo):
     git(repo, "reset", "-q")
     adopt(remove=True, apply=True)
 
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
-def test_changed_copy_stays_and_old_is_renewed(adopt, repo, kaizen):
+def test_changed_copy_is_kept_and_older_updated(adopt, repo, kaizen):
     adopt(apply=True, copy=True)
     mine = repo / "kaizen_components" / "mine.py"
     mine.write_text("")
@@ -609,14 +611,14 @@ def test_changed_copy_stays_and_old_is_renewed(adopt, repo, kaizen):
 
     shutil.rmtree(repo / "kaizen_components")
     adopt(apply=True, copy=True)
-    of_an_older_engine(repo)
+    use_older_engine(repo)
     assert [row["action"] for row in adopt()["steps"]] == ["update", "copy anew", "update"]
     adopt(apply=True)
     assert adopt(check=True)["steps"] == [] and run(repo, "K1").returncode == 0
 
 
-def of_an_older_engine(repo):
-    """As if another version had been adopted: its files, and the state that says so."""
+def use_older_engine(repo):
+    """Change the files and the state file as if an older version had been adopted."""
     state = repo / ".kaizen" / "adopted.json"
     known = json.loads(state.read_text())
     for name in ("requirements-kaizen.txt", "kaizen.py"):
@@ -627,8 +629,8 @@ def of_an_older_engine(repo):
     state.write_text(json.dumps(known))
 
 
-def test_link_and_copy_take_each_others_place(adopt, repo):
-    before = seen(repo)
+def test_link_and_copy_can_replace_each_other(adopt, repo):
+    before = read_all(repo)
     adopt(apply=True)
     adopt(apply=True, copy=True)
     assert not (repo / "kaizen_components").is_symlink() and adopt(check=True)["steps"] == []
@@ -636,10 +638,10 @@ def test_link_and_copy_take_each_others_place(adopt, repo):
     assert (repo / "kaizen_components").is_symlink() and adopt(check=True)["steps"] == []
     adopt(remove=True, apply=True)
 
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
-def test_tracked_link_is_named_with_remedy(adopt, repo):
+def test_tracked_link_is_reported_with_command(adopt, repo):
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     git(repo, "add", "-f", "kaizen_components")
 
@@ -652,7 +654,7 @@ def test_tracked_link_is_named_with_remedy(adopt, repo):
 
 def test_hooks_and_vscode_are_added_and_removed(adopt, repo):
     commit(repo, **{SETTINGS: '{"model":"x",  "hooks": {"Stop": []}}'})
-    before = seen(repo)
+    before = read_all(repo)
     adopt(apply=True, **ALL)
     settings = json.loads((repo / SETTINGS).read_text())
     assert settings["model"] == "x" and list(settings["hooks"]) == [
@@ -665,7 +667,7 @@ def test_hooks_and_vscode_are_added_and_removed(adopt, repo):
     adopt(remove=True, apply=True)
 
     assert json.loads((repo / SETTINGS).read_text()) == {"model": "x"}
-    assert {**seen(repo), SETTINGS: before[SETTINGS]} == before
+    assert {**read_all(repo), SETTINGS: before[SETTINGS]} == before
 
 
 def test_changed_settings_survive_repair_and_removal(adopt, repo):
@@ -679,7 +681,7 @@ def test_changed_settings_survive_repair_and_removal(adopt, repo):
     assert json.loads((repo / SETTINGS).read_text()) == {"model": "y"}
 
 
-def test_removal_leaves_broken_settings(adopt, repo):
+def test_removal_keeps_settings_with_invalid_json(adopt, repo):
     adopt(apply=True, hooks="claude")
     path = repo / ".claude" / "settings.json"
     path.write_text("{ // mine now\n")
@@ -697,24 +699,26 @@ def test_removal_leaves_broken_settings(adopt, repo):
 def test_settings_with_invalid_json_are_refused(adopt, repo, text):
     (repo / ".claude").mkdir()
     (repo / ".claude" / "settings.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    before = seen(repo)
+    before = read_all(repo)
     with pytest.raises(Conflict):
         adopt(apply=True, hooks="claude")
 
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
-def test_existing_vscode_tasks_stay(adopt, repo):
+def test_existing_vscode_tasks_are_kept(adopt, repo):
     (repo / ".vscode").mkdir()
     (repo / ".vscode" / "tasks.json").write_text("{ // mine\n}")
-    said = adopt(apply=True, vscode=True)
+    answer = adopt(apply=True, vscode=True)
 
-    assert "R0" in next(row["says"] for row in said["steps"] if row["path"] == ".vscode/tasks.json")
+    assert "R0" in next(
+        row["says"] for row in answer["steps"] if row["path"] == ".vscode/tasks.json"
+    )
     assert (repo / ".vscode" / "tasks.json").read_text() == "{ // mine\n}"
     assert adopt(check=True).get("exit_code") is None
 
 
-def test_a_store_of_skills_must_be_there(adopt, tmp_path):
+def test_missing_skill_store_is_refused(adopt, tmp_path):
     with pytest.raises(NotFound):
         adopt(skills=str(tmp_path / "none"))
 
@@ -726,10 +730,10 @@ def test_skills_are_linked_ignored_and_removed(adopt, repo, tmp_path):
     ):
         (tmp_path / "store" / name).mkdir(parents=True)
         (tmp_path / "store" / name / "SKILL.md").write_text(page)
-    before, store = seen(repo), str(tmp_path / "store")
+    before, store = read_all(repo), str(tmp_path / "store")
     plan = {(row["action"], row["path"]) for row in adopt(skills=store)["steps"]}
     assert {("link", ".agents/skills/tidy"), ("leave", ".agents/skills/broken")} <= plan
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
     adopt(skills=store, apply=True)
     assert (repo / ".claude" / "skills" / "tidy" / "SKILL.md").read_text().startswith("---")
@@ -739,40 +743,40 @@ def test_skills_are_linked_ignored_and_removed(adopt, repo, tmp_path):
     assert "kaizen.py" in listed and "skills" not in listed  # links are for this machine alone
     assert adopt(apply=True)["applied"] is False  # without --skills the links and their lines stay
     adopt(remove=True, apply=True)
-    assert seen(repo) == before
+    assert read_all(repo) == before
     assert (tmp_path / "store" / "tidy" / "SKILL.md").exists()
 
 
-def test_skill_linked_before_stays(adopt, repo, store):
+def test_existing_skill_link_is_kept(adopt, repo, store):
     (repo / ".claude" / "skills").mkdir(parents=True)
     os.symlink(store / "tidy", repo / LINKS[1])
-    before = seen(repo)
+    before = read_all(repo)
     adopt(apply=True, skills=str(store))
-    after = seen(repo)
+    after = read_all(repo)
     assert adopt(check=True)["steps"] == []
-    for given in ({}, {"skills": str(store)}):
-        assert adopt(apply=True, **given)["applied"] is False and seen(repo) == after
+    for options in ({}, {"skills": str(store)}):
+        assert adopt(apply=True, **options)["applied"] is False and read_all(repo) == after
     adopt(remove=True, apply=True)
 
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
-def test_lost_skill_link_is_named_and_restored(adopt, repo, store):
+def test_lost_skill_link_is_reported_and_restored(adopt, repo, store):
     adopt(apply=True, skills=str(store))
     (repo / LINKS[0]).unlink()
     checked = adopt(check=True)
     assert checked["exit_code"] == 1 and rows(checked) == {LINKS[0]: "missing"}
-    assert checked["text"].endswith("\n--skills STORE --apply makes the links to skills again.")
+    assert checked["text"].endswith("\n--skills STORE --apply creates the links to skills again.")
     unable = adopt(apply=True)
     assert unable["applied"] is False and rows(unable) == {
         LINKS[0]: "leave"
-    }  # which store it was, nobody wrote down
+    }  # the state file does not name the store
     adopt(apply=True, skills=str(store))
 
     assert adopt(check=True)["steps"] == [] and (repo / LINKS[0]).exists()
 
 
-def test_check_names_the_repair_of_each_fault(adopt, repo, store):
+def test_check_names_repair_of_each_fault(adopt, repo, store):
     adopt(apply=True, skills=str(store))
     (repo / "requirements-kaizen.txt").unlink()
     only_apply = adopt(check=True)["text"].splitlines()[-1]
@@ -791,7 +795,7 @@ def test_check_names_the_repair_of_each_fault(adopt, repo, store):
     assert "--apply repairs" not in adopt(check=True)["text"]
 
 
-def test_own_skill_in_place_of_link_passes(adopt, repo, store):
+def test_own_skill_instead_of_link_passes_check(adopt, repo, store):
     adopt(apply=True, skills=str(store))
     (repo / LINKS[0]).unlink()
     skill(repo / ".agents" / "skills", "tidy")
@@ -812,7 +816,7 @@ def test_linked_skill_folder_is_not_followed(adopt, repo, store, tmp_path):
 
 @pytest.fixture
 def without_yaml(root, tmp_path):
-    """The command line on a Python that has no PyYAML."""
+    """Return a function that runs the command line on a Python without PyYAML."""
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "yaml.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'yaml'\", name='yaml')\n"
@@ -848,7 +852,7 @@ def test_adoption_without_skills_needs_no_pyyaml(without_yaml, repo):
 
 
 def test_lost_state_file_is_rebuilt(adopt, repo):
-    before = seen(repo)
+    before = read_all(repo)
     adopt(apply=True, **ALL)
     (repo / ".kaizen" / "adopted.json").unlink()
     assert rows(adopt(check=True, **ALL)) == {".kaizen/adopted.json": "missing"}
@@ -856,11 +860,11 @@ def test_lost_state_file_is_rebuilt(adopt, repo):
     adopt(apply=True, **ALL)
     adopt(remove=True, apply=True)
 
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
-def of_the_first_version(repo):
-    """As the engine before this one left an adoption: its state file, and the originals that it kept."""
+def use_first_version(repo):
+    """Write the state file of version 1, and the originals that it kept."""
     path = repo / ".kaizen" / "adopted.json"
     known = json.loads(path.read_text())
     for name, entry in known["parts"].items():
@@ -887,7 +891,7 @@ def of_the_first_version(repo):
 @pytest.mark.parametrize("mode", ["link", "copy"])
 def test_adoption_of_version_1_is_updated_and_removed(adopt, repo, store, small_engine, mode):
     adopt(apply=True, skills=str(store), **ALL, **{mode: True})
-    of_the_first_version(repo)
+    use_first_version(repo)
     assert adopt(check=True)["steps"] == []
     (small_engine / "args.py").write_text("# newer")
     assert rows(adopt(apply=True)) == ({"kaizen_components": "copy anew"} if mode == "copy" else {})
@@ -898,7 +902,7 @@ def test_adoption_of_version_1_is_updated_and_removed(adopt, repo, store, small_
         "kaizen.py",
         ".kaizen/before",
     }
-    assert set(seen(repo)) == {
+    assert set(read_all(repo)) == {
         "README.md",
         "kaizen.py",
         ".kaizen",
@@ -907,26 +911,26 @@ def test_adoption_of_version_1_is_updated_and_removed(adopt, repo, store, small_
     }
 
 
-def test_newer_state_file_is_named_as_newer(adopt, repo):
+def test_newer_state_file_is_refused(adopt, repo):
     adopt(apply=True)
     path = repo / ".kaizen" / "adopted.json"
     known = json.loads(path.read_text())
     path.write_text(
         json.dumps({**known, "version": VERSION + 1, "parts": {"new.md": {"kind": "new"}}})
     )
-    before = seen(repo)
-    for given in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
+    before = read_all(repo)
+    for options in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
         with pytest.raises(Refused) as caught:
-            adopt(**given)
+            adopt(**options)
         assert caught.value.code == "state_newer" and "Update" in caught.value.next
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
-def test_state_version_changes_with_its_content():
-    """Does it fail? Raise VERSION, then put the new number and hash here."""
-    told = json.dumps([sorted(PLACES.items()), SKILL.pattern])
+def test_state_version_matches_its_format():
+    """If this fails, increase VERSION, then put the new number and hash here."""
+    content = json.dumps([sorted(PLACES.items()), SKILL.pattern])
 
-    assert (VERSION, sha256(told.encode()).hexdigest()[:12]) == (3, "f921b930dda8")
+    assert (VERSION, sha256(content.encode()).hexdigest()[:12]) == (3, "f921b930dda8")
 
 
 FILE = {"kind": "file", "created": True, "sha256": ""}
@@ -946,7 +950,7 @@ DAMAGED = {
     "vscode as text": {"vscode": "yes"},
 }  # fmt: skip
 TEXTS = {
-    **{name: json.dumps({**SOUND, **given}) for name, given in DAMAGED.items()},
+    **{name: json.dumps({**SOUND, **damage}) for name, damage in DAMAGED.items()},
     "nothing": "", "half of it": "{", "a list": "[]", "a version below the first": '{"version": 0}',
     "half a version": '{"version": 2.5}', "nested without end": "[" * 200_000,
 }  # fmt: skip
@@ -956,21 +960,21 @@ TEXTS = {
 def test_damaged_state_file_is_refused(adopt, repo, text):
     adopt(apply=True)
     (repo / ".kaizen" / "adopted.json").write_text(text)
-    before = seen(repo)
+    before = read_all(repo)
     for words in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
         with pytest.raises(Refused) as caught:
             adopt(**words)
         assert caught.value.code == "state_unreadable"
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
 def test_removal_without_adoption_does_nothing(adopt, repo):
-    before = seen(repo)
+    before = read_all(repo)
 
-    assert adopt(remove=True, apply=True)["applied"] is False and seen(repo) == before
+    assert adopt(remove=True, apply=True)["applied"] is False and read_all(repo) == before
 
 
-def test_it_cannot_run_inside_a_batch(kaizen, repo):
+def test_adoption_inside_batch_is_refused(kaizen, repo):
     with pytest.raises(KaizenError) as caught:
         (repo.parent / "lines").write_text(
             json.dumps({"command": "D1", "args": {"path": str(repo), "apply": True}})
@@ -980,7 +984,7 @@ def test_it_cannot_run_inside_a_batch(kaizen, repo):
     assert "batch" in str(caught.value.as_dict()) and not (repo / "kaizen.py").exists()
 
 
-# What it brings
+# The files that it adds
 
 
 def test_agent_lines_name_existing_commands():
@@ -1034,7 +1038,7 @@ def test_bare_python_finds_one_with_packages(adopt, repo, tmp_path, tool):
     )
 
 
-def test_missing_packages_are_named(adopt, repo, tmp_path):
+def test_error_names_missing_package(adopt, repo, tmp_path):
     adopt(apply=True, copy=True)  # the engine's own .venv is not beside a copy
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -1052,18 +1056,18 @@ OLD = (
 @pytest.mark.parametrize(
     "launcher", [ROOT / "kaizen.py", FILES / "kaizen.py"], ids=["of the engine", "adopted"]
 )
-def test_old_python_is_named_and_hook_passes(repo, launcher):
+def test_old_python_is_refused_but_hook_passes(repo, launcher):
     shutil.copy(launcher, repo / "kaizen.py")
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     env = {**os.environ, "KAIZEN_PYTHON_CHOSEN": "1"}
-    asked, hook = (
+    command, hook = (
         subprocess.run(
             [sys.executable, "-c", OLD, "kaizen.py", *words], cwd=repo, env=env, capture_output=True
         )
         for words in (["K1"], ["hook", "stop"])
     )
 
-    assert asked.returncode and b"3.11 or newer" in asked.stderr
+    assert command.returncode and b"3.11 or newer" in command.stderr
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
 
 
@@ -1073,11 +1077,11 @@ def test_hook_without_packages_is_silent(adopt, repo, tmp_path):
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     for event in ("session-start", "stop", "post-tool-use"):
-        quiet = run(repo, "hook", event, python=str(bare / "bin" / "python"), told="{}")
+        quiet = run(repo, "hook", event, python=str(bare / "bin" / "python"), stdin="{}")
         assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
-def test_explicit_root_wins_over_launcher(adopt, repo, tmp_path):
+def test_root_variable_overrides_launcher_folder(adopt, repo, tmp_path):
     adopt(apply=True)
     (tmp_path / "shared").mkdir()
     run(repo, "K1", KAIZEN_REPO_ROOT=str(tmp_path / "shared"))
@@ -1087,23 +1091,23 @@ def test_explicit_root_wins_over_launcher(adopt, repo, tmp_path):
 
 
 def test_adopted_repository_removes_itself(adopt, repo):
-    before = seen(repo)
+    before = read_all(repo)
     adopt(apply=True)
     done = run(repo, "adopt", ".", "--remove", "--apply")
 
     assert done.returncode == 0, done.stderr
-    assert seen(repo) == before
+    assert read_all(repo) == before
 
 
-def test_broken_disk_is_unavailable_and_retry_continues(adopt, repo, monkeypatch):
+def test_adoption_continues_after_full_disk(adopt, repo, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    before = seen(repo)
+    before = read_all(repo)
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "copytree", full)
         with pytest.raises(Unavailable):
             adopt(apply=True, copy=True)
     adopt(apply=True)
     adopt(remove=True, apply=True)
-    assert seen(repo) == before
+    assert read_all(repo) == before

@@ -1,4 +1,4 @@
-"""Our lines in a file of theirs: the rest stays as it is, whatever the bytes."""
+"""Check that the lines that we add to a user's file leave all other bytes unchanged."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ paths = st.sampled_from(["AGENTS.md", ".gitignore"])
 
 
 @given(theirs, theirs, theirs, paths)
-def test_file_keeps_every_byte_but_final_newline(content, above, below, path):
+def test_removed_block_leaves_other_bytes_unchanged(content, above, below, path):
     written = block.put_block(content, LINES, path)
     assert written.startswith(content) and block.put_block(written, LINES, path) == written
     assert block.cut_block(written, path).rstrip(b"\r\n") == content.rstrip(b"\r\n")

@@ -1,4 +1,4 @@
-"""The hooks of an agent host: ours beside theirs, once, and out again."""
+"""Check that our hooks are added to a host's file once, beside the user's, and removed again."""
 
 import json
 import os
@@ -36,7 +36,7 @@ THEIRS = {
 def commands(text):
     hooks = json.loads(text)["hooks"]
     return {
-        event: [one["command"] for group in groups for one in group["hooks"]]
+        event: [hook["command"] for group in groups for hook in group["hooks"]]
         for event, groups in hooks.items()
     }
 
@@ -59,7 +59,7 @@ def test_new_file_has_one_command_per_event(host):
 
 @every_host
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
-def test_user_hooks_stay_in_order(host, indent):
+def test_user_hooks_keep_their_order(host, indent):
     before = json.dumps(THEIRS, indent=indent, ensure_ascii=False)
     text = merge_hooks(before, host, HOOK_COMMAND)
 
@@ -100,7 +100,7 @@ some_settings = st.fixed_dictionaries(
 
 @every_host
 @given(settings=some_settings)
-def test_any_settings_come_back_as_they_were(host, settings):
+def test_removing_hooks_restores_any_settings(host, settings):
     back = json.loads(remove_hooks(merge_hooks(json.dumps(settings), host, HOOK_COMMAND), host))
     hooks = {
         event: groups
@@ -113,7 +113,7 @@ def test_any_settings_come_back_as_they_were(host, settings):
 
 @every_host
 def test_hook_finds_launcher_from_any_folder(host, repo):
-    """Where it is not found, Python exits 2, which a host takes for a refusal."""
+    """Without the launcher Python would exit 2, which a host takes for a refusal."""
     (repo / "kaizen.py").write_text("import sys; print(sys.argv[1:])\n")
     (repo / "deep").mkdir()
     git(repo, "status")
@@ -125,7 +125,7 @@ def test_hook_finds_launcher_from_any_folder(host, repo):
 
     assert done.stdout.strip() == str(["hook", "stop", "--host", host]), done.stderr
     assert "python3" in shlex.split(line)
-    (repo / "kaizen.py").unlink()  # and where it is gone, nothing is run
+    (repo / "kaizen.py").unlink()  # without it, the hook does nothing
     gone = subprocess.run(
         ["bash", "-c", line], cwd=repo, env={**os.environ, "CLAUDE_PROJECT_DIR": str(repo)}
     )

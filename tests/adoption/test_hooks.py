@@ -1,4 +1,4 @@
-"""D3: what Claude Code and Codex send on stdin, to real processes, and what they get back."""
+"""Check D3 with real processes: the events of Claude Code and Codex, and our answers."""
 
 import json
 import os
@@ -47,10 +47,10 @@ CODEX_BASH = {
 
 @pytest.fixture
 def hook(cli):
-    """`hook("stop", {…})`: the host's JSON to a real process."""
+    """Return a function that sends an event to a hook process and returns its answer."""
 
-    def run(event, told, *more, **given):
-        stdin = told if isinstance(told, bytes) else json.dumps(told).encode()
+    def run(event, event_data, *more, **given):
+        stdin = event_data if isinstance(event_data, bytes) else json.dumps(event_data).encode()
         return cli("hook", event, *more, stdin=stdin, **given)
 
     return run
@@ -58,7 +58,7 @@ def hook(cli):
 
 @pytest.fixture
 def claimed(kaizen, root):
-    """A task that the default actor holds, with a condition that git fulfils."""
+    """Return a task that the default actor holds, with a command as its condition."""
     git(root, "init", "-q")
     (root / ".gitignore").write_text("AI/\n")
     task = kaizen(
@@ -86,16 +86,16 @@ def proofs(kaizen):
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact"])
 @pytest.mark.parametrize("host", ["claude", "codex"])
 def test_session_start_prints_the_digest(hook, claimed, source, host):
-    told = {**COMMON, "hook_event_name": "SessionStart", "source": source, "model": "m"}
-    answer = hook("session-start", told, "--host", host)
+    event_data = {**COMMON, "hook_event_name": "SessionStart", "source": source, "model": "m"}
+    answer = hook("session-start", event_data, "--host", host)
 
     assert answer.exit_code == 0 and answer.err == ""
-    said = answer.json["hookSpecificOutput"]
-    assert said["hookEventName"] == "SessionStart"
-    assert "Fix the parser" in said["additionalContext"]
+    output = answer.json["hookSpecificOutput"]
+    assert output["hookEventName"] == "SessionStart"
+    assert "Fix the parser" in output["additionalContext"]
 
 
-def test_the_context_is_bounded(hook, kaizen):
+def test_session_start_output_is_limited(hook, kaizen):
     for number in range(60):
         kaizen("X1", title=f"Rule {number}", summary="x" * 1_500, priority="critical")
 
@@ -136,7 +136,7 @@ def test_stop_with_reported_proof_is_refused(hook, cli, claimed):
     assert hook("stop", STOP).exit_code == 2
 
 
-def test_session_holds_task_by_its_id(hook, kaizen):
+def test_session_must_prove_task_claimed_under_its_id(hook, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     kaizen("W13", id=task, actor=SESSION)
 
@@ -148,12 +148,17 @@ OTHER = "0190a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
 
 
 def begin(hook, session, source="startup"):
-    told = {**COMMON, "session_id": session, "hook_event_name": "SessionStart", "source": source}
-    assert hook("session-start", told).exit_code == 0
+    event_data = {
+        **COMMON,
+        "session_id": session,
+        "hook_event_name": "SessionStart",
+        "source": source,
+    }
+    assert hook("session-start", event_data).exit_code == 0
 
 
 @pytest.mark.parametrize("variable", ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"])
-def test_task_holds_only_the_claiming_session(hook, cli, kaizen, variable):
+def test_task_blocks_only_claiming_session(hook, cli, kaizen, variable):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     for session in (SESSION, OTHER):
         begin(hook, session)
@@ -163,13 +168,13 @@ def test_task_holds_only_the_claiming_session(hook, cli, kaizen, variable):
     assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
     assert (
         hook("stop", {**STOP, "session_id": None}).exit_code == 2
-    )  # who does not say which it is may be that one
+    )  # a session without an id may be the one that holds it
 
 
 @pytest.mark.parametrize(
     "sources", [["clear"], ["clear", "compact"], ["clear", "resume"], ["resume"], []], ids=str
 )
-def test_new_session_id_keeps_the_task(hook, cli, kaizen, sources):
+def test_session_keeps_task_under_new_id(hook, cli, kaizen, sources):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION}).exit_code == 0
@@ -180,7 +185,7 @@ def test_new_session_id_keeps_the_task(hook, cli, kaizen, sources):
     assert hook("stop", STOP).exit_code == 2
 
 
-def test_compacted_session_is_still_known(hook, cli, kaizen):
+def test_compacted_session_keeps_task(hook, cli, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION})
@@ -189,7 +194,7 @@ def test_compacted_session_is_still_known(hook, cli, kaizen):
         assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
 
 
-def test_renewing_session_holds_the_task(hook, cli, kaizen):
+def test_session_that_renews_claim_holds_task(hook, cli, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     for session in (SESSION, OTHER):
         begin(hook, session)
@@ -215,12 +220,12 @@ def test_test_run_is_recorded_for_own_task(hook, cli, kaizen):
 @pytest.mark.parametrize(
     "env",
     [
-        {"CODEX_THREAD_ID": OTHER},  # of a subagent: no hook was ever told of it
+        {"CODEX_THREAD_ID": OTHER},  # a subagent, which never sent an event
         {"CLAUDE_CODE_SESSION_ID": SESSION, "CODEX_THREAD_ID": OTHER},  # one host within another
         {"CLAUDE_CODE_SESSION_ID": "not an id"},
     ],
 )
-def test_claim_of_unknown_session_holds_all(hook, cli, kaizen, env):
+def test_claim_of_unknown_session_blocks_all(hook, cli, kaizen, env):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env=env).exit_code == 0
@@ -261,7 +266,7 @@ def test_every_unproven_task_is_named(hook, kaizen, claimed):
 # PostToolUse
 
 
-def test_host_test_run_is_a_reported_proof(hook, kaizen, claimed):
+def test_host_test_run_becomes_reported_proof(hook, kaizen, claimed):
     assert is_silent(hook("post-tool-use", CODEX_BASH, "--host", "codex"))
 
     (row,) = proofs(kaizen)
@@ -276,8 +281,8 @@ def test_failed_run_is_recorded_by_adopted_hook(kaizen, claimed, root):
     )
     (root / "kaizen.py").symlink_to(LAUNCHER)
     (group,) = settings["hooks"]["PostToolUseFailure"]
-    told = {name: value for name, value in CLAUDE_BASH.items() if name != "tool_response"}
-    told |= {
+    event_data = {name: value for name, value in CLAUDE_BASH.items() if name != "tool_response"}
+    event_data |= {
         "hook_event_name": "PostToolUseFailure",
         "error": "Exit code 1\n1 failed",
         "is_interrupt": False,
@@ -285,7 +290,7 @@ def test_failed_run_is_recorded_by_adopted_hook(kaizen, claimed, root):
     env = {**os.environ, "CLAUDE_PROJECT_DIR": str(root), "PYTHONPATH": str(ROOT)}
     line = group["hooks"][0]["command"]
     done = subprocess.run(
-        ["bash", "-c", line], env=env, input=json.dumps(told).encode(), capture_output=True
+        ["bash", "-c", line], env=env, input=json.dumps(event_data).encode(), capture_output=True
     )
 
     assert (group["matcher"], done.returncode, done.stdout, done.stderr) == ("Bash", 0, b"", b"")
@@ -306,7 +311,7 @@ def test_missing_exit_code_is_unknown(hook, kaizen, claimed):
 
 
 @pytest.mark.parametrize(
-    "told, code",
+    "event_data, code",
     [
         ({"tool_response": {"exitCode": 0}}, 0),
         ({"tool_response": {"metadata": {"exit_code": 5}}}, 5),
@@ -335,9 +340,9 @@ def test_missing_exit_code_is_unknown(hook, kaizen, claimed):
         ({"tool_input": {"command": ["bash", "-lc", "pytest -q"]}, "tool_name": "shell"}, None),
     ],
 )
-def test_exit_code_is_read_from_host_answer(hook, kaizen, told, code):
+def test_exit_code_is_read_from_host_answer(hook, kaizen, event_data, code):
     kaizen("K1")
-    assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **told}))
+    assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **event_data}))
 
     assert [(row["command"], row["exit_code"]) for row in proofs(kaizen)] == [("pytest -q", code)]
 
@@ -345,7 +350,7 @@ def test_exit_code_is_read_from_host_answer(hook, kaizen, told, code):
 @pytest.mark.parametrize(
     "line", ["pytest | tail -3", "pytest; echo done", "pytest || true", "pytest &", "pytest\nls"]
 )
-def test_foreign_exit_code_is_ignored(hook, kaizen, line):
+def test_exit_code_of_other_command_is_ignored(hook, kaizen, line):
     kaizen("K1")
     hook(
         "post-tool-use",
@@ -356,13 +361,13 @@ def test_foreign_exit_code_is_ignored(hook, kaizen, line):
     assert (row["outcome"], row["exit_code"]) == ("unknown", None)
 
 
-def test_exit_code_after_and_counts(hook, kaizen):
+def test_exit_code_of_last_joined_test_counts(hook, kaizen):
     kaizen("K1")
-    told = {
+    event_data = {
         "tool_input": {"command": "cd app && pytest -q 2>&1"},
         "tool_response": {"exit_code": 1},
     }
-    hook("post-tool-use", {**CLAUDE_BASH, **told})
+    hook("post-tool-use", {**CLAUDE_BASH, **event_data})
 
     assert proofs(kaizen)[0]["outcome"] == "failed"
 
@@ -391,12 +396,12 @@ def test_exit_code_of_later_command_is_ignored(hook, kaizen, line, code):
         "a && just check",
     ],
 )
-def test_redirected_and_joined_tests_exit_as_tests(line):
+def test_redirected_and_joined_tests_give_exit_code(line):
     assert exits_as_its_tests(line, [("just", "check")])
 
 
 @pytest.mark.parametrize(
-    "told",
+    "event_data",
     [
         {"tool_name": "Edit", "tool_input": {"file_path": "pytest"}},
         {"tool_input": {"command": "ls -l"}},
@@ -411,9 +416,9 @@ def test_redirected_and_joined_tests_exit_as_tests(line):
         {"hook_event_name": "PostToolUseFailure", "error": "Interrupted", "is_interrupt": True},
     ],
 )
-def test_unfinished_test_run_is_not_recorded(hook, kaizen, told):
+def test_unfinished_test_run_is_not_recorded(hook, kaizen, event_data):
     kaizen("K1")
-    assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **told}))
+    assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **event_data}))
 
     assert proofs(kaizen) == []
 
@@ -452,11 +457,11 @@ def test_test_command_is_found_anywhere_in_line(line):
         "npm",
     ],
 )
-def test_naming_a_test_tool_is_no_run(line):
+def test_mention_of_test_tool_is_ignored(line):
     assert not runs_tests(line, [])
 
 
-def test_project_names_its_own_test_commands(hook, kaizen, root):
+def test_project_can_add_test_commands(hook, kaizen, root):
     kaizen("K1")
     (root / ".kaizen").mkdir()
     (root / ".kaizen" / "hooks.toml").write_text('tests = ["bash setup/test.sh"]\n')
@@ -467,7 +472,7 @@ def test_project_names_its_own_test_commands(hook, kaizen, root):
     assert is_silent(hook("post-tool-use", CLAUDE_BASH)) and "TOMLDecodeError" in log_of(root)
 
 
-# A host is never bothered
+# A hook never disturbs its host
 
 EVENTS = ["session-start", "stop", "post-tool-use"]
 
@@ -493,7 +498,7 @@ def test_hook_outside_project_does_nothing(hook, root, event):
         b'{"hook_event_name": "Other"}',
     ],
 )
-def test_what_is_no_event_is_passed_over(hook, claimed, event, stdin):
+def test_invalid_event_is_ignored(hook, claimed, event, stdin):
     assert is_silent(hook(event, stdin))
 
 
@@ -501,7 +506,7 @@ def test_what_is_no_event_is_passed_over(hook, claimed, event, stdin):
 @pytest.mark.parametrize(
     "stdin", [b"", b'{"hook_event_name"', json.dumps(STOP).encode()], ids=["none", "part", "all"]
 )
-def test_open_pipe_is_not_waited_for(root, claimed, stdin):
+def test_hook_does_not_wait_for_open_pipe(root, claimed, stdin):
     reader, writer = os.pipe()
     os.write(writer, stdin)
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
@@ -523,7 +528,7 @@ def test_open_pipe_is_not_waited_for(root, claimed, stdin):
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_a_large_event_is_read(hook, claimed):
+def test_large_event_is_read(hook, claimed):
     assert hook("stop", {**STOP, "last_assistant_message": "x" * 1_000_000}).exit_code == 2
 
 
@@ -534,13 +539,13 @@ def test_broken_database_is_logged(hook, claimed, kaizen, root, event):
         (root / "AI" / "db" / name).unlink(missing_ok=True)
     (root / "AI" / "db" / "kaizen.db").write_bytes(b"nothing of ours" * 1000)
 
-    told = CLAUDE_BASH if event == "post-tool-use" else {**COMMON, "source": "startup"}
-    assert is_silent(hook(event, told))
+    event_data = CLAUDE_BASH if event == "post-tool-use" else {**COMMON, "source": "startup"}
+    assert is_silent(hook(event, event_data))
     assert event in log_of(root)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="flock")
-def test_held_gate_is_not_waited_for(hook, claimed, kaizen, root):
+def test_hook_does_not_wait_for_write_lock(hook, claimed, kaizen, root):
     import fcntl
 
     with open(root / "AI" / "db" / "kaizen.db.lock", "a") as lock:
@@ -549,7 +554,9 @@ def test_held_gate_is_not_waited_for(hook, claimed, kaizen, root):
         assert is_silent(hook("post-tool-use", CLAUDE_BASH, env=env))
         start = hook("session-start", {**COMMON, "source": "startup"}, env=env)
 
-    assert "Fix the parser" in start.out, "a digest needs no turn to be told, only to be recorded"
+    assert "Fix the parser" in start.out, (
+        "printing the digest needs no lock, only recording it does"
+    )
     assert "post-tool-use: " in log_of(root) and proofs(kaizen) == []
 
 
@@ -572,7 +579,7 @@ def test_locked_database_is_skipped(hook, claimed, kaizen, root):
 
 STARTS_MAX = 12  # of an empty Python, which takes 15 to 20 ms: the promise of 300 ms is kept with room to spare
 ROUNDS = 7
-TOLD = {
+EVENT_DATA = {
     "session-start": {**COMMON, "hook_event_name": "SessionStart", "source": "startup"},
     "stop": STOP,
     "post-tool-use": CLAUDE_BASH,
@@ -581,8 +588,8 @@ TOLD = {
 
 @pytest.mark.parametrize("host", ["claude", "codex"])
 @pytest.mark.parametrize("event", EVENTS)
-def test_hook_takes_few_starts_of_python(root, cli, claimed, event, host):
-    """By turns with an empty Python, the best of each: what else the machine does is in neither."""
+def test_hook_is_as_fast_as_few_python_starts(root, cli, claimed, event, host):
+    """Compare the fastest of several runs with an empty Python, in turns."""
     cli(
         "Q1", "--task-id", claimed, "--run", "--", "git", "--version"
     )  # a proof, so that `stop` has to hash the tree
@@ -590,12 +597,15 @@ def test_hook_takes_few_starts_of_python(root, cli, claimed, event, host):
         [sys.executable, str(LAUNCHER), "hook", event, "--host", host],
         [sys.executable, "-c", "pass"],
     )
-    env, told = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}, json.dumps(TOLD[event]).encode()
+    env, event_data = (
+        {**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+        json.dumps(EVENT_DATA[event]).encode(),
+    )
     seconds = {"hook": [], "empty": []}
     for _ in range(ROUNDS):
         for name, argv in (("hook", hook), ("empty", empty)):
             begun = time.perf_counter()
-            subprocess.run(argv, input=told, env=env, capture_output=True, check=True)
+            subprocess.run(argv, input=event_data, env=env, capture_output=True, check=True)
             seconds[name].append(time.perf_counter() - begun)
 
     assert min(seconds["hook"]) <= STARTS_MAX * min(seconds["empty"]), seconds
@@ -604,14 +614,14 @@ def test_hook_takes_few_starts_of_python(root, cli, claimed, event, host):
 @pytest.mark.parametrize(
     "argv", [["stpo"], ["stop", "--hots", "claude"], ["stop", "--host", "emacs"], []]
 )
-def test_typo_in_host_settings_does_not_block(cli, claimed, argv):
-    """A host takes 2 for a refusal, which would hold it for ever."""
+def test_unknown_hook_option_does_not_block_host(cli, claimed, argv):
+    """A host takes exit code 2 for a refusal, which would stop it for ever."""
     answer = cli("hook", *argv, stdin=json.dumps(STOP).encode())
 
     assert answer.exit_code == 1 and answer.out == "" and "error:" in answer.err
 
 
-def test_closed_streams_are_no_trouble(root, claimed):
+def test_hook_with_closed_streams_exits_0(root, claimed):
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
     line = f'"{sys.executable}" "{LAUNCHER}" hook stop <&-'
     done = subprocess.run(["bash", "-c", line], env=env, capture_output=True)
@@ -619,7 +629,7 @@ def test_closed_streams_are_no_trouble(root, claimed):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_log_is_bounded_and_follows_no_link(hook, kaizen, root, tmp_path):
+def test_hook_log_is_limited_and_follows_no_link(hook, kaizen, root, tmp_path):
     kaizen("K1")
     (root / ".kaizen").mkdir()
     (root / ".kaizen" / "hooks.toml").write_text("tests = [")
@@ -635,7 +645,7 @@ def test_log_is_bounded_and_follows_no_link(hook, kaizen, root, tmp_path):
     assert not (tmp_path / "mine").exists()
 
 
-def test_documented_settings_survive_a_missing_launcher(root, claimed):
+def test_documented_hook_passes_without_launcher(root, claimed):
     page = (ROOT / "docs" / "hooks.md").read_text()
     hooks = json.loads(page.split("```json\n")[1].split("```")[0])["hooks"]
     commands = [
@@ -660,7 +670,7 @@ def test_documented_settings_survive_a_missing_launcher(root, claimed):
     )
 
 
-def test_hook_with_json_fails_as_usual(hook, claimed):
+def test_stop_hook_with_json_returns_error(hook, claimed):
     answer = hook("stop", STOP, "--json")
 
     assert answer.exit_code == 2 and answer.error["code"] == "not_done"

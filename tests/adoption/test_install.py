@@ -1,4 +1,4 @@
-"""The installer as a user meets it: one file, a repository somewhere, and a folder with a space in its name."""
+"""Check the installer: one downloaded script, a repository, and a folder with a space in it."""
 
 import ast
 import json
@@ -14,7 +14,7 @@ import pytest
 
 from ..conftest import ROOT, find_tool, git
 from ..setup.test_bootstrap import make_project
-from .conftest import seen
+from .conftest import read_all
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
 SETUP = ROOT / "setup"
@@ -22,7 +22,7 @@ SETUP = ROOT / "setup"
 
 @pytest.fixture
 def origin(tmp_path):
-    """A bare repository with two versions of a small stand-in project; the first is tagged."""
+    """Return a bare repository with two versions of a small project; the first has a tag."""
     source = make_project(tmp_path / "source")
     (source / ".gitignore").write_text(".venv\ntasks\nAI/\n__pycache__/\n")
     git(source, "init", "-q", "-b", "main")
@@ -48,7 +48,7 @@ def devroot(tmp_path):
 
 @pytest.fixture
 def install(tmp_path, devroot, origin):
-    """`install("--ref", "v1")`: the door alone in a folder, as somebody has downloaded it."""
+    """Return a function that runs the installer script alone in a folder, as after a download."""
     alone = tmp_path / "downloads"
     alone.mkdir()
     shutil.copy(SETUP / "install-agent-kaizen.sh", alone)
@@ -79,7 +79,7 @@ def version(devroot):
     return (devroot / "agent-kaizen" / "version").read_text()
 
 
-def test_one_file_installs_and_repeats(install, devroot):
+def test_script_installs_and_can_be_repeated(install, devroot):
     first = install()
     assert first.returncode == 0, first.stdout + first.stderr
     assert (
@@ -91,15 +91,15 @@ def test_one_file_installs_and_repeats(install, devroot):
     )
     assert "kaizen.py adopt" in first.stdout and not list(devroot.glob("agent-kaizen.part*"))
 
-    before = seen(devroot / "agent-kaizen")
+    before = read_all(devroot / "agent-kaizen")
     again = install()
     assert again.returncode == 0, again.stdout + again.stderr
-    assert "the newest of main" in again.stdout and seen(devroot / "agent-kaizen") == before
+    assert "the newest of main" in again.stdout and read_all(devroot / "agent-kaizen") == before
     log = (devroot / "install.log").read_text()
     assert log.count("== 20") == 2 and "first loop" in log
 
 
-def test_an_update_brings_what_is_new(install, devroot, origin, tmp_path):
+def test_second_install_updates_clone(install, devroot, origin, tmp_path):
     install()
     release(tmp_path / "source", "three")
     git(tmp_path / "source", "push", "-q", "origin", "main")
@@ -107,7 +107,7 @@ def test_an_update_brings_what_is_new(install, devroot, origin, tmp_path):
     assert install().returncode == 0 and version(devroot) == "three"
 
 
-def test_tag_is_kept_until_another_is_given(install, devroot):
+def test_installed_tag_is_kept_until_changed(install, devroot):
     assert install("--ref", "v1").returncode == 0 and version(devroot) == "one"
     stays = install()
     assert (
@@ -122,7 +122,7 @@ def test_tag_is_kept_until_another_is_given(install, devroot):
 @pytest.mark.parametrize(
     "words", [(), ("--ref", "v1"), ("--no-network",), ("--plan-only", "--ref=v1")]
 )
-def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
+def test_plan_creates_nothing(install, devroot, tmp_path, words):
     for door in (None, SETUP / "install-agent-kaizen.sh"):
         planned = install("--plan-only", *words, **({"door": door} if door else {}))
         assert (
@@ -133,7 +133,7 @@ def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
         assert not devroot.exists()
 
 
-def test_door_in_clone_installs_from_its_origin(install, devroot, origin, tmp_path):
+def test_script_in_clone_installs_from_its_origin(install, devroot, origin, tmp_path):
     clone = tmp_path / "source"
     door = clone / "setup" / "install-agent-kaizen.sh"
     for name in ("install-agent-kaizen.sh", "install_agent_kaizen.py"):
@@ -151,14 +151,14 @@ def test_door_in_clone_installs_from_its_origin(install, devroot, origin, tmp_pa
 
 def test_plan_for_existing_clone_changes_nothing(install, devroot):
     install("--ref", "v1")
-    before = seen(devroot)
+    before = read_all(devroot)
     planned = install("--plan-only", "--ref", "main")
 
     assert planned.returncode == 0 and "update" in planned.stdout and "main" in planned.stdout
-    assert seen(devroot) == before
+    assert read_all(devroot) == before
 
 
-def test_no_network_uses_only_this_machine(install, devroot, origin, tmp_path):
+def test_install_without_network_needs_local_source(install, devroot, origin, tmp_path):
     refused = install("--no-network", KAIZEN_REPO_URL="https://example.invalid/kaizen.git")
     assert refused.returncode == 1 and "--no-network" in refused.stderr and not devroot.exists()
     assert install("--no-network").returncode == 0 and version(devroot) == "two"
@@ -179,14 +179,14 @@ def test_no_network_uses_only_this_machine(install, devroot, origin, tmp_path):
     )
 
 
-def test_a_clone_with_changes_is_never_overwritten(install, devroot):
+def test_clone_with_changes_is_never_overwritten(install, devroot):
     install("--ref", "v1")
     (devroot / "agent-kaizen" / "version").write_text("mine")
-    before = seen(devroot)
+    before = read_all(devroot)
     for words in ((), ("--ref", "main"), ("--no-network",)):
         refused = install(*words)
         assert refused.returncode == 1 and "changes of yours (version)" in refused.stderr
-    assert seen(devroot) == before
+    assert read_all(devroot) == before
 
 
 def test_own_commits_are_kept(install, devroot, origin, tmp_path):
@@ -241,7 +241,7 @@ def test_invalid_ref_is_refused(install, devroot, words, said):
     assert said.replace("-q", "$ref") in POWERSHELL["install-agent-kaizen.cmd"]
 
 
-def test_refusal_of_installer_leaves_no_part(install, devroot):
+def test_refused_install_leaves_no_part_folder(install, devroot):
     refused = install("--ref", "two\twords")
 
     assert (
@@ -257,13 +257,13 @@ def test_other_repository_is_refused(install, devroot, origin, tmp_path):
     assert refused.returncode == 1 and "choose another DEVROOT" in refused.stderr
 
 
-def test_folder_in_place_of_clone_stays(install, devroot):
+def test_existing_folder_instead_of_clone_stays(install, devroot):
     (devroot / "agent-kaizen").mkdir(parents=True)
     (devroot / "agent-kaizen" / "mine").write_text("mine")
     for door in (None, SETUP / "install-agent-kaizen.sh"):
         refused = install(**({"door": door} if door else {}))
         assert refused.returncode == 1 and "move it away" in refused.stderr
-    assert seen(devroot / "agent-kaizen") == {"mine": (0o644, b"mine")}
+    assert read_all(devroot / "agent-kaizen") == {"mine": (0o644, b"mine")}
 
 
 def test_interrupted_installation_is_resumed(install, devroot):
@@ -282,12 +282,12 @@ def test_second_installer_at_once_is_refused(install, devroot):
     with ThreadPoolExecutor(4) as pool:
         done = list(pool.map(lambda _: install("--ref", "v1"), range(4)))
 
-    assert 0 in [one.returncode for one in done] and version(devroot) == "one"
-    assert all("at work" in one.stderr for one in done if one.returncode)
+    assert 0 in [process.returncode for process in done] and version(devroot) == "one"
+    assert all("at work" in process.stderr for process in done if process.returncode)
     assert not [path.name for path in devroot.iterdir() if "part" in path.name]
 
 
-def test_only_a_part_folder_is_adopted(install, devroot, tmp_path):
+def test_installer_moves_only_part_folders(install, devroot, tmp_path):
     (tmp_path / "precious").mkdir()
     done = install(
         door=SETUP / "install-agent-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious")
@@ -308,7 +308,7 @@ def test_clone_keeps_its_own_environment(install, devroot, origin):
     assert not (devroot / ".venv").exists()
 
 
-def test_piped_door_trusts_no_local_file(devroot, origin, tmp_path):
+def test_piped_script_ignores_local_files(devroot, origin, tmp_path):
     (tmp_path / "install_agent_kaizen.py").write_text("raise SystemExit('somebody else')")
     env = {**os.environ, "PYTHON": sys.executable, "DEVROOT": str(devroot), "PIP_NO_INDEX": "1"}
     env.pop("KAIZEN_REPO_URL", None)
@@ -334,16 +334,16 @@ def test_password_in_url_is_not_shown(install, devroot):
         for words in (["--plan-only"], ["--no-network"], [])
     ]
 
-    assert [one.returncode for one in said] == [0, 1, 1]
+    assert [process.returncode for process in said] == [0, 1, 1]
     log = (devroot / "install.log").read_text()
-    assert word not in log + "".join(one.stdout + one.stderr for one in said)
+    assert word not in log + "".join(process.stdout + process.stderr for process in said)
 
 
 # The doors
 
 
 @pytest.mark.parametrize("door", sorted(SETUP.glob("*.sh")), ids=lambda door: door.name)
-def test_shellcheck_has_nothing_to_say(door):
+def test_shellcheck_reports_nothing(door):
     done = subprocess.run(
         [find_tool("shellcheck"), "-x", str(door)], cwd=ROOT, capture_output=True, text=True
     )
@@ -352,7 +352,7 @@ def test_shellcheck_has_nothing_to_say(door):
 
 
 @pytest.mark.parametrize("door", POWERSHELL)
-def test_powershell_parses(door):
+def test_powershell_script_has_valid_syntax(door):
     tree_sitter = pytest.importorskip(
         "tree_sitter", reason="no PowerShell parser: install requirements-dev.txt"
     )
@@ -361,7 +361,7 @@ def test_powershell_parses(door):
     )
     parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
 
-    assert parser.parse(b"if (").root_node.has_error  # it can say no
+    assert parser.parse(b"if (").root_node.has_error  # proof that the parser can fail
     assert not parser.parse(POWERSHELL[door].encode()).root_node.has_error
 
 
@@ -372,7 +372,7 @@ WORKS = {
 
 
 @pytest.mark.parametrize("door", WORKS)
-def test_doors_pass_arguments_and_exit_code(door):
+def test_scripts_pass_arguments_and_exit_code(door):
     shell, power, cmd = ((SETUP / f"{door}.{kind}").read_text() for kind in ("sh", "ps1", "cmd"))
     runs = re.findall(r"& \S.*@args.*(?:\n.*)?", power)
 
@@ -382,7 +382,7 @@ def test_doors_pass_arguments_and_exit_code(door):
 
 
 @pytest.mark.parametrize("door", POWERSHELL)
-def test_powershell_door_passes_arguments(door):
+def test_powershell_script_passes_arguments(door):
     starts = [line for line in POWERSHELL[door].splitlines() if "& $" in line or "& py" in line]
 
     assert [line for line in starts if "-c $ask" not in line and "@args" not in line] == []
@@ -443,7 +443,7 @@ def bare_machine(tmp_path, devroot, origin):
 
 
 @pytest.mark.parametrize("manager", MANAGERS)
-def test_bare_machine_gets_tools_and_layout_after_a_yes(bare_machine, tmp_path, devroot, manager):
+def test_bare_machine_is_set_up_after_consent(bare_machine, tmp_path, devroot, manager):
     done = bare_machine(manager, "--yes")
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -482,7 +482,7 @@ def test_missing_tools_are_explained(bare_machine, devroot, manager, words, said
     assert (done.returncode, said in done.stderr, devroot.exists()) == (2, True, False)
 
 
-def test_setup_door_installs_below_a_folder(devroot, origin, tmp_path):
+def test_setup_script_installs_below_given_folder(devroot, origin, tmp_path):
     git(tmp_path, "clone", "-q", str(origin), "a clone")
     env = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
     env |= {"PYTHON": sys.executable, "PIP_NO_INDEX": "1"}
@@ -493,7 +493,7 @@ def test_setup_door_installs_below_a_folder(devroot, origin, tmp_path):
     assert version(devroot) == "two" and (devroot / "SKILLS").is_dir()
 
 
-def test_installer_uses_stdlib_in_old_syntax():
+def test_installer_needs_only_old_standard_library():
     tree = ast.parse((SETUP / "install_agent_kaizen.py").read_text(), feature_version=(3, 6))
     found = {
         name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names

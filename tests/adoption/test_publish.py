@@ -1,4 +1,4 @@
-"""D2: nothing that belongs to one person or machine leaves with a repository unseen."""
+"""Check that D2 finds secrets, personal data and names of machines in a repository."""
 
 import io
 import json
@@ -30,13 +30,13 @@ def repo(root):
 
 
 @pytest.fixture
-def found(cli):
-    """What D2 finds, as (where, kind)."""
+def find_leaks(cli):
+    """Return a function that runs D2 and returns (where, kind) of its findings."""
 
     def run():
         answer = cli("D2", "--json", env=ME)
         assert answer.exit_code == 1, answer.out + answer.err
-        return [(one["where"], one["kind"]) for one in answer.error["findings"]]
+        return [(row["where"], row["kind"]) for row in answer.error["findings"]]
 
     return run
 
@@ -60,7 +60,7 @@ def test_findings_have_path_line_and_kind(cli, repo):
 
     answer = cli("publish-check", "--json", env=ME)
     assert answer.exit_code == 1 and answer.error["code"] == "not_publishable"
-    rows = [(one["where"], one["kind"], one["found"]) for one in answer.error["findings"]]
+    rows = [(row["where"], row["kind"], row["found"]) for row in answer.error["findings"]]
     assert rows == [
         ("a.py:2", "personal path", HOME + "arthur"),
         ("a.py:3", "internal host name", "build.internal"),
@@ -78,11 +78,11 @@ def test_secret_is_named_without_its_value(cli, repo):
         assert TOKEN[:12] not in answer.err + answer.out
 
 
-def test_private_key_is_found_at_its_begin(found, repo):
+def test_private_key_is_reported_at_first_line(find_leaks, repo):
     key = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + ("MIIEpAIBAAKCAQEA7x9Qb2" * 3 + "\n") * 3
     (repo / "id").write_text("x\n\n" + key)
 
-    assert found() == [("id:3", "secret: private key")]
+    assert find_leaks() == [("id:3", "secret: private key")]
 
 
 def test_ignored_file_is_scanned(cli, repo):
@@ -90,60 +90,60 @@ def test_ignored_file_is_scanned(cli, repo):
     (repo / ".venv").mkdir()
     (repo / ".venv" / "pyvenv.cfg").write_text(
         f"home = {HOME}arthur\n"
-    )  # a tool's own: left out, and said so
+    )  # a folder of a tool, which is left out and named
 
     findings = cli("D2", "--json", env=ME).error["findings"]
-    assert [(one["where"], one["state"]) for one in findings] == [(".env:1", "ignored")]
+    assert [(row["where"], row["state"]) for row in findings] == [(".env:1", "ignored")]
     (repo / ".env").unlink()
     assert cli("D2", "--json", env=ME).json["left_out"] == [".venv"]
 
 
-def test_exports_below_ai_are_scanned(found, kaizen, repo):
+def test_exports_below_ai_are_scanned(find_leaks, kaizen, repo):
     kaizen("W1", title="t", summary="s")
     exports = repo / "AI" / "db" / "exports"
     (exports / "report.html").write_text(f"<p>{MAC}trillian/x</p>")
     (repo / "AI" / "work" / "proofs").mkdir(parents=True)
     (repo / "AI" / "work" / "proofs" / "out.txt").write_text("on http://ci.corp/1")
 
-    assert found() == [
+    assert find_leaks() == [
         ("AI/db/exports/report.html:1", "personal path"),
         ("AI/work/proofs/out.txt:1", "internal host name"),
     ]
 
 
-def test_text_of_database_is_scanned(found, kaizen, repo):
+def test_text_of_database_is_scanned(find_leaks, kaizen, repo):
     kaizen("W1", title="t", summary=f"See {HOME}arthur/notes")
     kaizen.close()
 
-    assert ("AI/db/kaizen.db", "personal path") in found()
+    assert ("AI/db/kaizen.db", "personal path") in find_leaks()
 
 
-def test_binary_file_counts_once_per_kind(found, cli, repo):
+def test_binary_file_counts_once_per_kind(find_leaks, cli, repo):
     text = f"{HOME}arthur/a\n".encode()
     (repo / "a.bin").write_bytes(b"\0\1\2" + text * 5 + b"\xff" + f"{TOKEN}".encode() + b"\0")
     (repo / "b.z").write_bytes(zlib.compress(text * 5))
 
-    assert found() == [("a.bin", "secret: GitHub token"), ("a.bin", "personal path")]
+    assert find_leaks() == [("a.bin", "secret: GitHub token"), ("a.bin", "personal path")]
 
 
-def test_utf_16_is_text(found, repo):
+def test_utf_16_file_is_scanned_as_text(find_leaks, repo):
     (repo / "a.txt").write_bytes(f"x\n{HOME}arthur\n".encode("utf-16"))
 
-    assert found() == [("a.txt:2", "personal path")]
+    assert find_leaks() == [("a.txt:2", "personal path")]
 
 
-def test_file_names_and_link_targets_count(found, repo):
+def test_file_names_and_link_targets_are_scanned(find_leaks, repo):
     (repo / "zaphodb.txt").write_text("x")
     os.symlink("/opt/engine", repo / "engine")
     os.symlink("README.md", repo / "inside")
 
-    assert found() == [
+    assert find_leaks() == [
         ("engine", "link to a place on this machine"),
         ("zaphodb.txt", "machine or user name"),
     ]
 
 
-def test_a_link_is_not_followed(cli, repo, tmp_path):
+def test_link_target_content_is_not_scanned(cli, repo, tmp_path):
     (tmp_path / "outside.txt").write_text(TOKEN)
     os.symlink("../outside.txt", repo / "link")
 
@@ -177,7 +177,7 @@ COMPLAINTS = {
 
 
 @pytest.mark.parametrize("complaint, code", COMPLAINTS.items())
-def test_failing_git_in_repository_is_named(cli, repo, tmp_path, complaint, code):
+def test_failing_git_is_an_error(cli, repo, tmp_path, complaint, code):
     (tmp_path / "git").write_text(
         f'#!/bin/sh\necho "{complaint}" >&2\nexit 128\n' if complaint else "no program"
     )
@@ -199,7 +199,7 @@ def test_broken_repository_is_an_error(cli, root, make, place):
     assert "not a git repository" in answer.error["why"]
 
 
-def test_repository_above_mount_does_not_count(root, monkeypatch):
+def test_repository_above_mount_point_is_ignored(root, monkeypatch):
     (root.parent / ".git").mkdir()
     monkeypatch.setattr(os.path, "ismount", lambda path: os.path.samefile(path, root))
 
@@ -227,7 +227,7 @@ def test_without_git_every_file_is_scanned(cli, root):
         "@decorators.local", "ping host.docker.internal",
     ],
 )  # fmt: skip
-def test_what_is_nobodys_passes(text):
+def test_common_paths_and_hosts_pass(text):
     finder = Finder(home=HOME + "zaphodb", names=["zaphodb"])
 
     assert list(finder.find(text)) == []
@@ -243,7 +243,7 @@ def test_what_is_nobodys_passes(text):
         "a@buildbox.local:x", "\\\\files.corp\\share",
     ],
 )  # fmt: skip
-def test_what_is_somebodys_is_found(text):
+def test_personal_paths_and_hosts_are_found(text):
     finder = Finder(home="/nowhere", names=["zaphodb"])
 
     assert len(list(finder.find(text))) == 1
@@ -258,8 +258,8 @@ def test_each_finding_in_a_line_counts_once(cli, repo):
     )
 
     rows = cli("D2", "--json", env=ME).error["findings"]
-    assert [one["found"] for one in rows] == [*people, *addresses, *hosts]
-    assert {one["where"] for one in rows} == {"a.txt:2"}
+    assert [row["found"] for row in rows] == [*people, *addresses, *hosts]
+    assert {row["where"] for row in rows} == {"a.txt:2"}
 
 
 def test_own_home_is_listed_once():
@@ -272,7 +272,7 @@ def test_own_home_is_listed_once():
     ]
 
 
-def test_common_home_counts_only_with_content():
+def test_common_home_is_found_only_in_file_path():
     def hits(home, text):
         return [hit.text for hit in Finder(home, []).find(text)]
 
@@ -281,7 +281,7 @@ def test_common_home_counts_only_with_content():
     assert hits("/" + "root", "cd /" + "root/x") == ["/" + "root/x"]
 
 
-# What is allowed
+# Allowances
 
 
 def test_allowance_covers_glob_or_line(cli, repo):
@@ -311,10 +311,10 @@ def test_allowance_without_reason_is_refused(cli, repo, entry):
     assert TOKEN not in answer.err
 
 
-# What comes in the way
+# Unusual files
 
 
-def test_strange_files_are_no_trouble(cli, repo):
+def test_unusual_files_pass(cli, repo):
     (repo / "empty").write_bytes(b"")
     (repo / "latin").write_bytes(b"\xe9\xff\n" * 10)
     (repo / "line\nbreak").write_text("x")
@@ -326,12 +326,12 @@ def test_strange_files_are_no_trouble(cli, repo):
     assert cli("D2", env=ME).exit_code == 0
 
 
-def test_long_file_is_read_in_pieces(found, repo):
+def test_long_file_is_read_in_pieces(find_leaks, repo):
     line = "nothing to see here, only words\n"
     (repo / "long.txt").write_text(line * 700_000 + f"{TOKEN}\nx\nat {HOME}arthur\n")
     (repo / "long.bin").write_bytes(b"\0" * 21_000_000 + TOKEN.encode())
 
-    assert found() == [
+    assert find_leaks() == [
         ("long.bin", "secret: GitHub token"),
         ("long.txt:700001", "secret: GitHub token"),
         ("long.txt:700003", "personal path"),
@@ -353,7 +353,7 @@ def test_secret_across_pieces_is_found_once(monkeypatch):
         )
         at = before // 4 + 1
         rows = publish_scan.scan_content("a", io.BytesIO(text.encode()).read, len(text), finder)
-        assert [(one.line, one.kind) for one in rows] == [
+        assert [(row.line, row.kind) for row in rows] == [
             (at, "secret: GitHub token"), (at + 1, "machine or user name")
         ], before  # fmt: skip
 
@@ -366,11 +366,11 @@ def test_unscanned_file_is_finding_until_allowed(cli, repo):
         file.truncate(21_000_000)
 
     rows = cli("D2", "--json", env=ME).error["findings"]
-    assert [(one["where"], one["kind"]) for one in rows] == [
+    assert [(row["where"], row["kind"]) for row in rows] == [
         ("huge", "not looked at"),
         ("wide.txt", "not looked at"),
     ]
-    assert rows[0]["found"] == "only its first 20,000,000 bytes were"
+    assert rows[0]["found"] == "only its first 20,000,000 bytes were scanned"
 
     (repo / ".kaizen").mkdir()
     (repo / ".kaizen" / "publish-allow.txt").write_text(
@@ -378,7 +378,7 @@ def test_unscanned_file_is_finding_until_allowed(cli, repo):
     )
     answer = cli("D2", "--json", env=ME)
     assert answer.exit_code == 0, answer.err
-    assert [one["file"] for one in answer.json["remarks"]] == ["huge", "wide.txt"]
+    assert [row["file"] for row in answer.json["remarks"]] == ["huge", "wide.txt"]
 
 
 def test_unreadable_file_is_a_finding(as_user, repo):
@@ -387,7 +387,7 @@ def test_unreadable_file_is_a_finding(as_user, repo):
     answer = as_user("D2")
 
     assert answer.returncode == 1
-    assert [(one["where"], one["kind"]) for one in json.loads(answer.stderr)["findings"]] == [
+    assert [(row["where"], row["kind"]) for row in json.loads(answer.stderr)["findings"]] == [
         ("closed", "not looked at")
     ]
 
@@ -400,25 +400,25 @@ def test_file_that_fails_to_open_is_finding(tmp_path, monkeypatch):
     monkeypatch.setattr(publish_scan.os, "open", denied)
     rows = publish_scan.scan_file(str(tmp_path), "closed", Finder())
 
-    assert [(one.kind, one.found) for one in rows] == [
+    assert [(row.kind, row.found) for row in rows] == [
         ("not looked at", "cannot be read: Permission denied")
     ]
 
 
-def test_large_own_database_is_a_remark(cli, kaizen, repo):
+def test_large_ignored_database_is_only_remark(cli, kaizen, repo):
     kaizen("W1", title="t", summary="s")
     kaizen.close()
     with open(repo / "AI" / "db" / "kaizen.db", "ab") as file:
         file.truncate(201_000_000)
     answer = cli("D2", "--json", env=ME)
     assert answer.exit_code == 0, answer.err
-    assert [one["file"] for one in answer.json["remarks"]] == ["AI/db/kaizen.db"]
+    assert [row["file"] for row in answer.json["remarks"]] == ["AI/db/kaizen.db"]
 
     git(repo, "add", "-f", "-N", "AI/db/kaizen.db")
     assert cli("D2", env=ME).exit_code == 1
 
 
-# What git has, whatever the work tree says
+# Content that only git has
 
 
 def commit(repo):
@@ -426,77 +426,77 @@ def commit(repo):
     git(repo, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "x")
 
 
-def mend(path):
+def remove_secret(path):
     path.write_text("x = 1\n")
 
 
-@pytest.mark.parametrize("repair", [mend, os.remove])
+@pytest.mark.parametrize("repair", [remove_secret, os.remove])
 @pytest.mark.parametrize(
     "keep", [commit, lambda repo: git(repo, "add", ".")], ids=["committed", "staged"]
 )
-def test_secret_in_index_is_still_found(cli, found, repo, keep, repair):
+def test_secret_in_index_is_still_found(cli, find_leaks, repo, keep, repair):
     (repo / "a.py").write_text(f"x = 1\nkey = '{TOKEN}'\n")
     keep(repo)
     repair(repo / "a.py")
 
-    assert found() == [("a.py:2", "secret: GitHub token")]
+    assert find_leaks() == [("a.py:2", "secret: GitHub token")]
     assert cli("D2", "--json", env=ME).error["findings"][0]["state"] == "index"
     git(repo, "add", "-A")
     if keep is not commit:
         assert cli("D2", env=ME).exit_code == 0
 
 
-def test_secret_in_head_is_found_until_commit(cli, found, repo):
+def test_secret_in_head_is_found_until_commit(cli, find_leaks, repo):
     (repo / "a.py").write_text(f"key = '{TOKEN}'\n")
     (repo / "b.py").write_text(f"key = '{TOKEN}'\n")
     commit(repo)
-    mend(repo / "a.py")
+    remove_secret(repo / "a.py")
     git(repo, "rm", "-q", "--cached", "b.py")
     git(repo, "add", "a.py")
     (repo / "b.py").unlink()
 
-    assert found() == [("a.py:1", "secret: GitHub token"), ("b.py:1", "secret: GitHub token")]
-    assert {one["state"] for one in cli("D2", "--json", env=ME).error["findings"]} == {"HEAD"}
+    assert find_leaks() == [("a.py:1", "secret: GitHub token"), ("b.py:1", "secret: GitHub token")]
+    assert {row["state"] for row in cli("D2", "--json", env=ME).error["findings"]} == {"HEAD"}
     commit(repo)
     assert cli("D2", env=ME).exit_code == 0
 
 
-def test_assume_unchanged_file_is_read_from_git(found, repo):
+def test_assume_unchanged_file_is_read_from_git(find_leaks, repo):
     for name, flag in (("a.py", "--assume-unchanged"), ("b.py", "--skip-worktree")):
         (repo / name).write_text(f"key = '{TOKEN}'\n")
         git(repo, "add", name)
         git(repo, "update-index", flag, name)
-        mend(repo / name)
+        remove_secret(repo / name)
 
-    assert found() == [("a.py:1", "secret: GitHub token"), ("b.py:1", "secret: GitHub token")]
+    assert find_leaks() == [("a.py:1", "secret: GitHub token"), ("b.py:1", "secret: GitHub token")]
 
 
-def test_line_in_git_and_tree_counts_once(found, repo):
+def test_line_in_git_and_tree_counts_once(find_leaks, repo):
     (repo / "a.py").write_text(f"at {HOME}arthur\n")
     commit(repo)
     (repo / "a.py").write_text(f"# new\nat {HOME}arthur\n")
 
-    assert found() == [("a.py:2", "personal path")]
+    assert find_leaks() == [("a.py:2", "personal path")]
 
 
-def test_link_in_git_is_scanned_as_link(found, repo):
+def test_link_in_git_is_scanned_as_link(find_leaks, repo):
     os.symlink("/opt/engine", repo / "engine")
     commit(repo)
     (repo / "engine").unlink()
 
-    assert found() == [("engine", "link to a place on this machine")]
+    assert find_leaks() == [("engine", "link to a place on this machine")]
 
 
-def test_hidden_path_counts_from_the_project(found, root):
+def test_path_from_git_is_relative_to_project(find_leaks, root):
     git(root.parent, "init", "-q")
     (root / "a.py").write_text(f"key = '{TOKEN}'\n")
     git(root, "add", "a.py")
-    mend(root / "a.py")
+    remove_secret(root / "a.py")
 
-    assert found() == [("a.py:1", "secret: GitHub token")]
+    assert find_leaks() == [("a.py:1", "secret: GitHub token")]
 
 
-def test_lost_blob_is_a_finding(found, repo):
+def test_missing_blob_is_a_finding(find_leaks, repo):
     (repo / "a.py").write_text("x = 2\n")
     git(repo, "add", ".")
     objects = repo / ".git" / "objects"
@@ -505,7 +505,7 @@ def test_lost_blob_is_a_finding(found, repo):
         if len(folder.name) == 2:
             shutil.rmtree(folder)
 
-    assert found() == [("a.py", "not looked at")]
+    assert find_leaks() == [("a.py", "not looked at")]
 
 
 def test_git_that_cannot_list_is_an_error(cli, repo):
@@ -525,7 +525,7 @@ def test_submodule_is_named_as_not_checked(cli, repo):
 
     answer = cli("D2", "--json", env=ME)
     assert answer.exit_code == 0, answer.err
-    assert [one["file"] for one in answer.json["remarks"]] == ["part"] and "submodule" in str(
+    assert [row["file"] for row in answer.json["remarks"]] == ["part"] and "submodule" in str(
         answer.json["remarks"]
     )
 
@@ -537,7 +537,7 @@ def test_many_findings_are_counted_and_limited(cli, repo):
     assert answer.error["what"].startswith("300 places") and len(answer.error["findings"]) == 5
 
 
-def test_this_very_repository_could_be_published(cli, root):
+def test_our_own_repository_passes(cli, root):
     argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True, text=True).stdout
     for name in filter(None, listed.split("\0")):

@@ -1,4 +1,4 @@
-"""SK3: the plan first, exactly that plan or nothing, and nothing of anybody else's is touched."""
+"""Check that SK3 applies exactly the plan that was shown, and changes nothing of others."""
 
 import os
 import shutil
@@ -23,9 +23,9 @@ def store(tmp_path):
     return str(tmp_path / "store")
 
 
-def planned(kaizen, **given):
-    made = kaizen("SK3", **given)
-    return {row["path"]: row["action"] for row in made["records"]}, made["plan"]
+def planned(kaizen, **options):
+    answer = kaizen("SK3", **options)
+    return {row["path"]: row["action"] for row in answer["records"]}, answer["plan"]
 
 
 def tree(root):
@@ -49,7 +49,7 @@ def test_plan_is_applied_by_its_hash(cli, root, store):
         assert (root / folder / "two" / "SKILL.md").is_file()
 
 
-def test_second_link_does_nothing_and_removal_works(kaizen, root, store, tmp_path):
+def test_linking_twice_changes_nothing_until_removal(kaizen, root, store, tmp_path):
     kaizen("SK3", store=store, apply=planned(kaizen, store=store)[1])
     assert set(planned(kaizen, store=store)[0].values()) == {"keep"}
     before = tree(tmp_path / "store")
@@ -75,7 +75,7 @@ def test_unknown_hash_is_refused(kaizen, store, wrong):
         kaizen("SK3", store=store, apply=wrong)
 
 
-def test_real_folder_and_foreign_link_stay(kaizen, root, store, tmp_path):
+def test_existing_folder_and_foreign_link_stay(kaizen, root, store, tmp_path):
     mine = skill(root / ".agents" / "skills", "one")
     other = skill(tmp_path / "other", "two")
     os.symlink(other, root / ".agents" / "skills" / "two")
@@ -104,7 +104,7 @@ def test_only_our_broken_links_are_removed(kaizen, root, store):
     assert os.listdir(folder) == ["foreign"]
 
 
-def test_a_skill_with_problems_is_not_linked(kaizen, store, tmp_path):
+def test_skill_with_problems_is_not_linked(kaizen, store, tmp_path):
     skill(tmp_path / "store", "Bad Name")
 
     assert planned(kaizen, store=store)[0][".agents/skills/Bad Name"] == "skip"
@@ -122,7 +122,7 @@ def test_own_skills_get_relative_links(kaizen, root):
     assert (root / ".claude" / "skills" / "mine" / "SKILL.md").is_file()
 
 
-def test_same_folder_twice_gets_one_link(kaizen, root, store):
+def test_linked_host_folders_get_one_link(kaizen, root, store):
     (root / ".agents" / "skills").mkdir(parents=True)
     (root / ".claude").mkdir()
     os.symlink("../.agents/skills", root / ".claude" / "skills")
@@ -170,7 +170,7 @@ def test_read_only_folder_changes_nothing(kaizen, root, store, as_user):
         (root / ".claude" / "skills").chmod(0o755)
 
 
-def test_one_of_two_at_once_links(cli, root, store):
+def test_only_one_of_two_concurrent_plans_is_applied(cli, root, store):
     plan = cli("SK3", "--store", store, "--json").json["plan"]
     argv = [sys.executable, str(ROOT / "kaizen.py"), "SK3", "--store", store, "--apply", plan]
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
@@ -178,9 +178,9 @@ def test_one_of_two_at_once_links(cli, root, store):
         subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(2)
     ]
-    codes = sorted(one.wait() for one in both)
-    for one in both:
-        one.communicate()
+    codes = sorted(process.wait() for process in both)
+    for process in both:
+        process.communicate()
 
     assert codes == [0, 4]
     cli("SK3", "--store", store, "--apply", cli("SK3", "--store", store, "--json").json["plan"])
@@ -199,7 +199,7 @@ def test_script_calls_the_command(root, store, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
 @pytest.mark.parametrize("python", [None, "/no/such/python"])
-def test_script_without_set_up_says_so(tmp_path, python):
+def test_script_without_setup_is_explained(tmp_path, python):
     (tmp_path / "setup").mkdir()
     shutil.copy(ROOT / "setup" / "link-skills.sh", tmp_path / "setup")
     env = {name: value for name, value in os.environ.items() if name != "PYTHON"} | (

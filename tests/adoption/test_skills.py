@@ -1,4 +1,4 @@
-"""SK1 and SK2: which skills there are, and whether a host can load them."""
+"""Check that SK1 lists the skills and that SK2 finds why a host cannot load one."""
 
 import os
 import shutil
@@ -16,11 +16,11 @@ def mine(root):
     return root / ".agents" / "skills"
 
 
-def says(kaizen, **given):
-    """What SK2 finds wrong, as `file:line says`."""
+def says(kaizen, **options):
+    """Return the findings of SK2 as `file:line text`."""
     with pytest.raises(Refused) as caught:
-        kaizen("SK2", **given)
-    return [f"{one['where']} {one['says']}" for one in caught.value.findings]
+        kaizen("SK2", **options)
+    return [f"{row['where']} {row['says']}" for row in caught.value.findings]
 
 
 def test_inventory_names_every_skill(kaizen, mine, root, tmp_path):
@@ -29,7 +29,7 @@ def test_inventory_names_every_skill(kaizen, mine, root, tmp_path):
     (root / ".claude" / "skills").mkdir(parents=True)
     os.symlink(tmp_path / "store" / "shared", root / ".claude" / "skills" / "shared")
     os.symlink("nowhere", mine / "gone")
-    (mine / "notes").mkdir()  # no SKILL.md: no skill
+    (mine / "notes").mkdir()  # without SKILL.md it is not a skill
 
     rows = kaizen("SK1", store=str(tmp_path / "store"))["records"]
     assert [(row["name"], row["where"], row["form"], row["problems"]) for row in rows] == [
@@ -46,7 +46,7 @@ def test_project_without_skills_passes(cli):
     assert cli("skill-validate", "--json").json["skills"] == 0
 
 
-def test_missing_evals_are_a_remark(cli, mine):
+def test_missing_evals_are_only_a_remark(cli, mine):
     skill(
         mine,
         "good",
@@ -56,7 +56,7 @@ def test_missing_evals_are_a_remark(cli, mine):
 
     answer = cli("SK2", "--json")
     assert answer.exit_code == 0 and answer.json["skills"] == 1
-    assert "should trigger" in answer.json["remarks"][0]["says"]
+    assert "should_trigger" in answer.json["remarks"][0]["says"]
 
 
 def test_our_own_skills_are_valid(cli, root):
@@ -70,7 +70,7 @@ def test_bad_skill_names_file_and_line(cli, mine):
 
     answer = cli("SK2", "--json")
     assert answer.exit_code == 1
-    assert [one["where"] for one in answer.error["findings"]] == [
+    assert [row["where"] for row in answer.error["findings"]] == [
         ".agents/skills/bad/SKILL.md:1",
         ".agents/skills/bad/SKILL.md:6",
     ]
@@ -118,7 +118,7 @@ def test_invalid_skill_is_explained(kaizen, mine, text, expected):
     else:
         skill(mine, "it", text)
 
-    assert any(expected in one for one in says(kaizen))
+    assert any(expected in finding for finding in says(kaizen))
 
 
 def test_nul_byte_in_page_is_named(kaizen, mine):
@@ -133,7 +133,7 @@ def test_page_that_is_a_folder_is_named(kaizen, mine):
     assert "is not a file" in says(kaizen)[0]
 
 
-def test_link_in_code_does_not_count(kaizen, mine):
+def test_link_in_code_block_is_ignored(kaizen, mine):
     skill(mine, "it", GOOD + "```\n[a](gone.md)\n```\n`[b](gone.md)`\n~~~\n[c](gone.md)\n")
 
     assert kaizen("SK2")["valid"] is True
@@ -171,7 +171,7 @@ def test_script_is_found_in_skill_or_project(kaizen, mine, root):
     assert kaizen("SK2")["valid"] is True
 
 
-def test_evals_are_readable_or_named(kaizen, mine):
+def test_unreadable_eval_is_reported_with_line(kaizen, mine):
     skill(
         mine,
         "it",
@@ -180,13 +180,13 @@ def test_evals_are_readable_or_named(kaizen, mine):
         evals__c_dot_yml="a: [",
     )
 
-    assert [one.split(" It")[0] for one in says(kaizen)] == [
+    assert [finding.split(" It")[0] for finding in says(kaizen)] == [
         ".agents/skills/it/evals/b.jsonl:3",
         ".agents/skills/it/evals/c.yml:1",
     ]
 
 
-def test_trigger_list_counts_as_evals(kaizen, mine):
+def test_trigger_list_replaces_evals(kaizen, mine):
     skill(mine, "it", GOOD.replace("\n---\n\n", "\nshould_trigger:\n- do it\n---\n\n"))
 
     assert kaizen("SK2") == {"status": "OK", "valid": True, "skills": 1, "remarks": []}

@@ -282,7 +282,7 @@ def test_manifest_prints_but_backup_needs_a_file(cli, root):
     assert os.listdir(root) == ["AI"]
 
 
-def test_copy_elsewhere_is_answered_with_its_path(cli, tmp_path):
+def test_backup_elsewhere_returns_its_path(cli, tmp_path):
     cli("K1")
     out = str(tmp_path / "else where" / "copy.db")
     answer = cli("K3", "--out", out, "--json").json
@@ -392,7 +392,7 @@ def test_batch_reads_stdin_and_refuses_empty_input(cli):
     assert cli("K5", "--json", stdin=b"").error["code"] == "empty_stdin"
 
 
-def test_batch_of_reads_makes_no_database(cli, root):
+def test_batch_of_reads_creates_no_database(cli, root):
     answer = cli("K5", "--json", stdin=line("W9").encode())
     assert "does not exist" in answer.error["why"]
 
@@ -401,13 +401,13 @@ def test_batch_of_reads_makes_no_database(cli, root):
 
 
 @pytest.mark.parametrize("value", ["$" + "9" * 5_000 + ".id", [[[["$1.id"]]]]])
-def test_invalid_reference_is_an_error_of_its_line(batch, value):
+def test_invalid_reference_is_refused_in_its_line(batch, value):
     with pytest.raises(Usage) as refused:
         batch(line("W2", id=value, note="n"))
     assert refused.value.what.startswith("Line 1: ")
 
 
-def test_deep_list_is_error_of_its_line(batch):
+def test_deeply_nested_list_is_refused_in_its_line(batch):
     with pytest.raises(Usage) as refused:
         batch('{"command": "W2", "args": {"note": "n", "id": ' + "[" * 900 + "]" * 900 + "}}")
     assert refused.value.what.startswith("Line 1: ")

@@ -50,7 +50,7 @@ def test_database_older_than_checkpoint_is_noticed(kaizen, root):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock of SQLite's")
-def test_program_that_bypasses_the_gate_is_named(kaizen, root):
+def test_program_that_bypasses_the_lock_is_named(kaizen, root):
     kaizen("W1", title="t", summary="s")
     assert checks(kaizen("K11"))["lock"]["says"] == "no process is writing"
     script = (
@@ -91,7 +91,7 @@ def test_missing_root_folder_is_named(cli, tmp_path):
     assert checks(answer.json)["root"]["state"] == "fail"
 
 
-def test_lowered_sandbox_is_raised_by_unsetting_variable(kaizen, monkeypatch, tool):
+def test_lowered_sandbox_advises_unsetting_its_variable(kaizen, monkeypatch, tool):
     tool("bwrap")
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     row = checks(kaizen("K11"))["sandbox"]

@@ -328,7 +328,7 @@ def test_test_outcome_is_purged(kaizen, prediction):
     assert kaizen("I4", prediction_id=id, outcome="happened", summary="S")["outcome"] == "happened"
 
 
-def test_whole_review_fits_one_batch(kaizen, root):
+def test_review_can_be_recorded_in_one_batch(kaizen, root):
     (root / "batch.jsonl").write_text(
         '{"command": "I1", "args": {"title": "T", "summary": "S"}}\n'
         '{"command": "I2", "args": {"irl_id": "$1.id", "summary": "S", "probability": 0.25, "deadline": "+7d"}}\n'

@@ -524,7 +524,7 @@ def test_gain_follows_the_better_direction(
     assert (row["gain"], row["relative_gain"]) == (gain, relative)
 
 
-def test_report_covers_a_lab_or_contract_with_rivals(kaizen, lab, propose):
+def test_report_filters_by_lab_and_contract(kaizen, lab, propose):
     other = kaizen("O1", contract="plan-prompt")["id"]
     propose(title="a")
     propose(title="b")

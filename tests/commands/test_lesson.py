@@ -382,7 +382,7 @@ ALLOWED_MOVES = {
 
 @pytest.mark.parametrize("after", limits.GOTCHA_STATUS)
 @pytest.mark.parametrize("before", limits.GOTCHA_STATUS)
-def test_gotcha_status_follows_allowed_moves(kaizen, gotcha, before, after):
+def test_gotcha_status_changes_only_as_allowed(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     if (before, after) in ALLOWED_MOVES:
         assert kaizen("G5", id=id, status=after, note="n")["gotcha_status"] == after
@@ -532,7 +532,7 @@ def test_superseded_lesson_and_successor_are_linked(kaizen, request, kind, inspe
         kaizen("L11", id=new, reason="A circle.", superseded_by=old)
 
 
-def test_successor_must_be_active_and_same_kind(kaizen, gotcha, learning):
+def test_inactive_or_different_successor_is_refused(kaizen, gotcha, learning):
     id, retired = gotcha(), gotcha()
     kaizen("L11", id=retired, reason="r")
     for successor, says in (
@@ -688,7 +688,7 @@ def test_context_omits_closed_lessons_and_ends_with_resolved(kaizen, gotcha, lea
     )
 
 
-def test_context_follows_paths_of_revision(kaizen, gotcha):
+def test_context_uses_the_paths_of_the_revision(kaizen, gotcha):
     id = gotcha(paths=["old/*.py"])
     kaizen("G5", id=id, paths=["new/*.py"])
 

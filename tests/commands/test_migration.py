@@ -226,7 +226,7 @@ def test_preview_equals_the_later_migration(kaizen, root, lessons):
     assert all((root / row["backup"]).exists() for row in done["files"])
 
 
-def test_preview_needs_no_database_and_makes_none(kaizen, root, lessons):
+def test_preview_neither_needs_nor_creates_a_database(kaizen, root, lessons):
     assert {row["state"] for row in kaizen("M2")["records"]} == {"new"}
     assert not (root / "AI").exists()
 
@@ -280,7 +280,7 @@ def test_files_become_stubs_that_name_the_records(kaizen, root, lessons):
     assert len(stub.splitlines()) <= 8 and leftovers(root) == []
 
 
-def test_backup_is_file_byte_for_byte(kaizen, root, lessons):
+def test_backup_has_the_bytes_of_its_file(kaizen, root, lessons):
     data = b"\xef\xbb\xbf" + b"- One\r\n\t- two  \r\n\r\n<!-- hidden -->"
     (root / "GOTCHA.md").write_bytes(data)
     backup = kaizen("M3")["files"][0]["backup"]
@@ -627,7 +627,7 @@ def require_nothing_lost(root, lessons):
 
 
 @pytest.mark.parametrize("first", range(4))
-def test_kill_at_any_step_loses_and_doubles_nothing(root, lessons, first):
+def test_kill_at_any_step_loses_and_duplicates_nothing(root, lessons, first):
     """One process for each step of M3, which is killed there; four tests share the steps."""
     step, ended = 1 + first, 0
     while ended != 1:
@@ -645,7 +645,7 @@ def test_kill_at_any_step_loses_and_doubles_nothing(root, lessons, first):
     assert step > 60, "there were steps to be killed at"
 
 
-def test_random_kills_lose_and_double_nothing(root, lessons):
+def test_random_kills_lose_and_duplicate_nothing(root, lessons):
     rng = random.Random(11)
     Door(str(root))("K1")
     for _ in range(15):
@@ -703,7 +703,7 @@ def test_revised_or_retired_lesson_is_not_lost(kaizen, lessons):
     assert kaizen("M4")["verified"]
 
 
-def test_files_still_to_be_migrated_are_pending(kaizen, root, lessons):
+def test_files_not_yet_migrated_are_pending(kaizen, root, lessons):
     kaizen("M3")
     (root / "LEARNING.MD").write_text("- Not yet\n- Nor this\n")
     with pytest.raises(Refused, match=r"LEARNING\.MD has 2 entries not recorded yet") as caught:

@@ -353,7 +353,7 @@ def test_context_reads_well_in_narrow_terminal(rule, cli):
         assert part in out
 
 
-def test_rules_are_stacked_in_a_wide_terminal(rule, cli):
+def test_rules_are_never_printed_in_columns(rule, cli):
     rule("One")
     rule("Two")
     lines = cli("X5", env={"COLUMNS": "300"}).out.splitlines()

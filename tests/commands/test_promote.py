@@ -371,7 +371,7 @@ def test_unknown_proof_or_verdict_is_not_found(kaizen, learning, kind):
         kaizen("L3", id=id, **{f"{kind}_id": "nope"})
 
 
-def test_lesson_proven_by_test_record_is_test(kaizen, learning, recorded):
+def test_lesson_proven_by_test_record_is_test_record(kaizen, learning, recorded):
     id, _ = learning()
     recorded("proof", test=True, **WITNESSED, about_id=id)
     kaizen("L3", id=id)

@@ -62,13 +62,13 @@ def test_exit_code_of_command_is_passed_through(repository, cli):
     assert (ran.json["outcome"], ran.json["exit_code"]) == ("failed", 37)
 
 
-def test_signal_exit_code_is_that_of_a_shell(repository, cli):
+def test_killed_command_exits_like_in_a_shell(repository, cli):
     ran = run(cli, PYTHON, "-c", "import os; os.kill(os.getpid(), 9)")
 
     assert (ran.exit_code, ran.json["outcome"]) == (137, "failed")
 
 
-def test_words_after_dashes_are_never_our_options(repository, cli):
+def test_words_after_dashes_belong_to_the_command(repository, cli):
     ran = cli(
         "Q1",
         "--run",
@@ -94,7 +94,7 @@ def test_output_goes_to_stderr_and_json_to_stdout(repository, cli):
     assert "to out" in ran.err and "to err" in ran.err
 
 
-def test_there_is_no_shell(repository, cli):
+def test_command_is_run_without_a_shell(repository, cli):
     assert run(cli, "echo", "$HOME;", "ls").json["outcome"] == "passed"
     assert "$HOME; ls" in run(cli, "echo", "$HOME;", "ls").err
 
@@ -357,7 +357,7 @@ def test_failed_run_overrides_earlier_pass(task, kaizen, repository):
     ],
     ids=["a changed file", "a new file", "a deleted file", "a changed mode", "a new link"],
 )
-def test_proof_is_stale_after(change, repository, kaizen):
+def test_proof_is_stale_after_a_change(change, repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     change(repository)

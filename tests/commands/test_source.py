@@ -227,7 +227,7 @@ def test_test_source_supersedes_nothing_real(kaizen, lock):
     assert kaizen("K8")["verified"] is True
 
 
-def test_source_linked_to_test_record_is_test(kaizen, lock):
+def test_source_linked_to_test_record_is_test_record(kaizen, lock):
     tried = lock(test=True)
     task = kaizen("W1", title="T", summary="s", test=True)["id"]
     lock(supersedes=tried)

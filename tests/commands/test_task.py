@@ -48,7 +48,7 @@ def record(kaizen, id):
 # References
 
 
-def test_last_tilde_counts_back(kaizen, task):
+def test_last_tilde_n_names_earlier_records(kaizen, task):
     ids = [task() for _ in range(3)]
     task("Somebody's", actor="other")
 
@@ -61,7 +61,7 @@ def test_last_tilde_counts_back(kaizen, task):
         assert unknown.value.code == "unknown_id"
 
 
-def test_last_tilde_counts_over_all_kinds(kaizen, task):
+def test_last_tilde_n_counts_all_kinds(kaizen, task):
     first = task()
     kaizen("G1", title="t", summary="s", body="b")
     scored = kaizen("T2", name="n", value=1, about="@last~1")["id"]
@@ -371,7 +371,7 @@ def test_claimed_task_is_ready_after_its_lease(kaizen, task, pass_time):
 
 
 @pytest.mark.parametrize("status", ["open", "active"])
-def test_lease_ends_at_its_very_millisecond(kaizen, task, monkeypatch, status):
+def test_lease_ends_at_its_exact_millisecond(kaizen, task, monkeypatch, status):
     id = task()
     kaizen("W2", id=id, status=status, note="n")
     start_ms = ids.now_ms()

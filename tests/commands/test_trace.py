@@ -172,7 +172,7 @@ def test_name_is_required_without_jsonl(cli):
     assert "--name" in done.error["what"]
 
 
-def test_span_linked_to_test_record_is_test(kaizen):
+def test_span_linked_to_test_record_is_test_record(kaizen):
     kaizen("W1", title="Real", summary="S")
     task = kaizen("W1", title="T", summary="S", test=True)["id"]
     parent = kaizen("T1", name="run", test=True)
@@ -291,7 +291,7 @@ def test_bad_line_is_named_and_nothing_is_written(kaizen, lines, line, what):
     assert entries(kaizen) == 0
 
 
-def test_jsonl_comes_from_stdin_too(cli):
+def test_jsonl_is_read_from_stdin(cli):
     done = cli(
         "T1",
         "--jsonl",

@@ -1,4 +1,4 @@
-"""Run Python in a box, and see what is left of it."""
+"""Run Python in a box, and list the processes that remain."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ def escaped():
 """
 
 
-def boxed(folder, code, *, timeout_s=60.0, facts=None, **more):
+def run_boxed(folder, code, *, timeout_s=60.0, facts=None, **more):
     (folder / "facts.json").write_text(json.dumps(facts or {}))
     (folder / "try.py").write_text(BEGIN + code)
     return sandbox.run_in_sandbox(
@@ -26,18 +26,19 @@ def boxed(folder, code, *, timeout_s=60.0, facts=None, **more):
     )
 
 
-def living_in(folder):
-    """The processes that run in a folder, by their working directory."""
-    found = []
+def list_processes_in(folder):
+    """Return the ids of processes whose working directory is in a folder."""
+    pids = []
     for name in filter(str.isdecimal, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/{name}/cwd").startswith(str(folder)):
-                found.append(name)
-    return found
+                pids.append(name)
+    return pids
 
 
-def soon(what, seconds=20.0):
+def wait_until(condition, seconds=20.0):
+    """Wait until the condition holds; return whether it does."""
     end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
+    while not condition() and time.monotonic() < end:
         time.sleep(0.05)
-    return what()
+    return condition()

@@ -1,14 +1,14 @@
-"""Ways out of a box: what each tries, and at which levels it is denied; docs/sandbox.md has the table.
+"""Attempts to escape from a box, and their outcome at each level; docs/sandbox.md has the table.
 
-Each is Python that runs in the box with `facts` (paths, ports, processes of the outside). It prints
-ESCAPED when it got out; test_escapes.py looks for what only the outside can tell. "stopped" is what
-the system allows until the next look of the watch, some tenths of a second later, ends the run; so
-long, `patience_s`, an escape waits before it claims to have got out.
+Each attempt is Python code that runs in the box with `facts`: paths, ports and processes outside. It
+prints ESCAPED if it succeeds; test_escapes.py also looks for traces outside. "stopped" means that the
+system allows the attempt, and the watch ends the run some tenths of a second later. An attempt waits
+`patience_s` for that before it prints ESCAPED.
 """
 
 DENIED, STOPPED, OPEN = "denied", "stopped", "not denied"
 ROOT = "denied, but not to root"
-LATE = "denied; of root's stopped"
+LATE = "denied; for root stopped"
 
 
 class Escape:
@@ -41,7 +41,7 @@ while os.waitpid(swapper, os.WNOHANG) == (0, 0):
 """,
         l1=OPEN,
     ),
-    Escape("link a file of the outside into the folder", "os.link(facts['secret'], 'mine'); escaped()", l1=OPEN),
+    Escape("hard-link an outside file into the folder", "os.link(facts['secret'], 'mine'); escaped()", l1=OPEN),
     Escape("write a hook into the repository's `.git`", "open(facts['repo'] + '/.git/hooks/x', 'w').close()", l1=OPEN),
     Escape("read a file in the home folder", "open(facts['home'] + '/.netrc').read(); escaped()", l1=OPEN),
     Escape("read the project's AI/db", "open(facts['repo'] + '/AI/db/kaizen.db').read(); escaped()", l1=OPEN),
@@ -49,7 +49,7 @@ while os.waitpid(swapper, os.WNOHANG) == (0, 0):
         "write to /usr", "open('/usr/kaizen-escape', 'w').close(); os.remove('/usr/kaizen-escape'); escaped()", l1=ROOT
     ),
     Escape("write into the interpreter's site-packages", "open(facts['env'] + '/evil.pth', 'w').close()", l1=OPEN),
-    Escape("fill /dev/shm of the machine", "open('/dev/shm/' + facts['token'], 'w').close()", l2=OPEN, l1=OPEN),
+    Escape("write to the machine's /dev/shm", "open('/dev/shm/' + facts['token'], 'w').close()", l2=OPEN, l1=OPEN),
     Escape(
         "connect to a service on this machine (TCP)",
         "socket.create_connection(('127.0.0.1', facts['tcp']), 2); escaped()",
@@ -61,18 +61,18 @@ while os.waitpid(swapper, os.WNOHANG) == (0, 0):
         l2=OPEN, l1=OPEN,
     ),
     Escape(
-        "talk to a unix socket in the file system",
+        "connect to a unix socket in the file system",
         "s = socket.socket(socket.AF_UNIX); s.settimeout(2); s.connect(facts['unix']); escaped()",
         l2=OPEN, l1=OPEN,
     ),
     Escape(
-        "talk to an abstract unix socket",
+        "connect to an abstract unix socket",
         "s = socket.socket(socket.AF_UNIX); s.settimeout(2); s.connect('\\0' + facts['token']); escaped()",
         l1=OPEN,
     ),
     Escape("find a secret in the environment", "escaped() if facts['secret_name'] in os.environ else None"),
     Escape(
-        "find it in the environment of another process",
+        "find a secret in the environment of another process",
         "escaped() if b'not-for-the-box' in open(f\"/proc/{facts['victim']}/environ\", 'rb').read() else None",
         l1=OPEN,
     ),
@@ -136,7 +136,7 @@ time.sleep(facts["patience_s"]); escaped()
         STOPPED, STOPPED, STOPPED,
     ),
     Escape(
-        "write one file that is too long",
+        "write one file above the size limit",
         "f = open('long', 'wb'); [f.write(b'x' * (1 << 20)) for _ in range(facts['file_mb'] + 1)]; escaped()",
     ),
     Escape(
@@ -150,7 +150,7 @@ time.sleep(facts["patience_s"]); escaped()
         STOPPED, STOPPED, STOPPED,
     ),
     Escape(
-        "fill the disk with files that have no name",
+        "fill the disk with unlinked files",
         """
 kept = []
 for number in range(facts["disk_mb"] * 2):
@@ -162,7 +162,7 @@ time.sleep(facts["patience_s"]); escaped()
         STOPPED, STOPPED, STOPPED,
     ),
     Escape(
-        "fill the place for temporary files",
+        "fill the folder for temporary files",
         """
 for number in range(facts["disk_mb"] * 2):
     open(f"{os.environ['TMPDIR']}/part{number}", "wb").write(os.urandom(1 << 20))
@@ -177,7 +177,7 @@ time.sleep(facts["patience_s"]); escaped()
         "escaped() if 'NoNewPrivs:\\t0' in open('/proc/self/status').read() else None",
     ),
     Escape(
-        "mount a file system of one's own",
+        "mount a new file system",
         """
 import ctypes
 libc = ctypes.CDLL(None)
@@ -189,7 +189,7 @@ if libc.mount(b"none", os.path.abspath("mnt").encode(), b"tmpfs", 0, None) == 0:
         l1=OPEN,
     ),
     Escape(
-        "make a device, or open one of the machine's",
+        "create a device, or open one of the machine",
         """
 try:
     os.mknod("device", 0o600 | stat.S_IFCHR, os.makedev(1, 1)); escaped()
@@ -202,7 +202,7 @@ for name in os.listdir("/dev"):
         l1=ROOT,
     ),
     Escape(
-        "type into a terminal, or write on it",
+        "type or write into a terminal",
         """
 terminal = os.open(facts["terminal"], os.O_RDWR)
 os.write(terminal, b"x"); escaped()
@@ -210,5 +210,5 @@ fcntl.ioctl(terminal, termios.TIOCSTI, b"x"); escaped()
 """,
         l1=OPEN,
     ),
-    Escape("outlive its time by refusing to end", "signal.signal(15, signal.SIG_IGN)\nwhile True: time.sleep(1)"),
+    Escape("outlive the time limit by ignoring SIGTERM", "signal.signal(15, signal.SIG_IGN)\nwhile True: time.sleep(1)"),
 ]  # fmt: skip

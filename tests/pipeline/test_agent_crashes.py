@@ -1,4 +1,4 @@
-"""Kaizen dies during an agent's run after any event: the agent goes on, and the end is the same."""
+"""Kaizen is killed during an agent's run after any event; the agent still gets the same result."""
 
 import os
 import signal
@@ -24,14 +24,14 @@ COUNTS = (
 
 
 class Agent:
-    """An agent that remembers the lease of an answer that it could not hand in to the end."""
+    """An agent that remembers the lease of an answer until P4 has returned."""
 
     def __init__(self, root, repo):
         self.root, self.repo = root, repo
         self.file, self.lease = root / "answer.txt", None
 
     def live(self, door, forgets=False):
-        """Work until the run has ended; after a crash, hand in the same answer again or ask what is legal."""
+        """Work until the run ends. After a crash, submit the same answer again, or forget it and ask P5."""
         if not door.store.exists() or not door("P3")["records"]:
             words = {"request": REQUEST, "repo": str(self.repo), "driver": "agent"}
             turn = door("P1", **words, python=sys.executable)
@@ -53,7 +53,7 @@ class Agent:
 
 
 def describe_run(root, repo):
-    """Return what must be the same with and without a crash, after checking every promise of the run."""
+    """Check the records of the run; return the facts that a crash must not change."""
     door = Door(str(root))
     records = Records(door)
     (run,) = records.runs()
@@ -97,7 +97,7 @@ def undisturbed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", [*range(1, EVENTS, 3), EVENTS])
-def test_agent_goes_on_after_a_crash(agent, monkeypatch, undisturbed, number):
+def test_agent_finishes_run_after_a_crash(agent, monkeypatch, undisturbed, number):
     with monkeypatch.context() as patch, pytest.raises(Died):
         die_after(patch, number)
         agent.live(Door(str(agent.root)))
@@ -106,7 +106,7 @@ def test_agent_goes_on_after_a_crash(agent, monkeypatch, undisturbed, number):
     assert describe_run(agent.root, agent.repo)[0] == undisturbed
 
 
-def test_agent_goes_on_after_kill_9(agent, undisturbed):
+def test_agent_finishes_run_after_kill_9(agent, undisturbed):
     words = run_words(agent.repo, "--driver", "agent")
     number = 2  # the question is on record, the lease is not
     assert kill_after(number, words, {}, agent.root).returncode == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""Agents that are processes of their own and know only the command line: what they may not do, they cannot."""
+"""Honest, lazy, malicious and confused agents, each a process that knows only the command line."""
 
 import json
 
@@ -22,7 +22,7 @@ def repo(tmp_path):
 
 @pytest.fixture
 def live(repo, door):
-    """`live("honest")`: the whole life of an agent of that character."""
+    """`live("honest")` runs an agent of that character and returns its moves and records."""
     return lambda character, *names, on=repo, **given: run_agents(
         door, character, on, *names, **given
     )
@@ -82,14 +82,14 @@ def test_malicious_agent_changes_no_verdict(live, repo):
     assert everything(repo) == before
 
 
-def test_good_work_survives_meddling(live):
+def test_good_work_of_meddling_agent_is_accepted(live):
     life = live("meddler")
 
     assert [state["outcome"] for state in life.states()] == ["accepted"]
     assert {move["exit_code"] for move in life.moves} == {0}
 
 
-def test_confused_agent_loses_nothing(live, repo):
+def test_agent_confusing_two_runs_is_accepted(live, repo):
     life = live("confused")
 
     assert [state["outcome"] for state in life.states()] == ["accepted", "accepted"]
@@ -98,7 +98,7 @@ def test_confused_agent_loses_nothing(live, repo):
     assert len(branches(repo)) == 2
 
 
-def test_parallel_agents_count_each_answer_once(live, cli, repo):
+def test_parallel_answers_are_counted_once(live, cli, repo):
     begun = cli(
         *run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}
     ).json
@@ -124,7 +124,7 @@ def test_parallel_agents_count_each_answer_once(live, cli, repo):
     assert refused <= {(0, None), (4, "step_is_leased"), (6, "run_is_driven"), (6, "busy")}
 
 
-def test_model_run_records_refused_agent_answer(cli, root, repo, door, tmp_path):
+def test_agent_answer_to_model_run_is_refused_and_recorded(cli, root, repo, door, tmp_path):
     with server(Model(plan=[html()])) as serving:
         cli(*run_words(repo), env=environment(serving.url))
     records = Records(door)
@@ -147,8 +147,8 @@ def test_model_run_records_refused_agent_answer(cli, root, repo, door, tmp_path)
         )
 
 
-def test_answer_without_verdict_before_abort_fails(root, repo, door, tmp_path):
-    """P4 died between the answer and its verdict, and somebody ended the run."""
+def test_answer_without_verdict_has_not_passed_after_abort(root, repo, door, tmp_path):
+    """P4 is killed between the answer and its verdict; then the run is aborted."""
     from .test_resume import kill_after
 
     kill_after(0, run_words(repo, "--driver", "agent"), {}, root)

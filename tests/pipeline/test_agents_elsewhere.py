@@ -1,4 +1,4 @@
-"""The same agents over codemode and over a protocol of a user's own: what they may not do, they cannot there either."""
+"""The malicious and the confused agent with codemode and with a user protocol."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_malicious_agent_is_refused(live, protocol, repo, root):
     assert [state["outcome"] for state in life.states()] == ["aborted"]
 
 
-def test_confused_agent_loses_nothing(live, protocol, root):
+def test_confused_agent_ends_as_protocol_allows(live, protocol, root):
     life = live("confused")
     # The second run of codemode ends with its only illegal move.
     ends = {

@@ -1,4 +1,4 @@
-"""Structured answers: prose and fences round them are tolerated, anything else is said."""
+"""Structured answers: text around them is ignored, and every fault is named."""
 
 import json
 
@@ -25,11 +25,11 @@ AROUND = {
 
 
 @pytest.mark.parametrize("text", AROUND.values(), ids=AROUND)
-def test_what_stands_round_an_object_is_tolerated(text):
+def test_text_around_an_object_is_ignored(text):
     assert validate_answer(text, Review).model_dump() == GOOD
 
 
-def test_braces_inside_strings_do_not_count():
+def test_braces_inside_strings_are_ignored():
     assert extract_json('x {"a": "}{ \\" }", "b": {"c": "\\\\"}} y') == {
         "a": '}{ " }',
         "b": {"c": "\\"},
@@ -54,7 +54,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("text, said", MALFORMED.items(), ids=range(len(MALFORMED)))
-def test_what_is_wrong_is_said_in_words(text, said):
+def test_invalid_answer_names_its_fault(text, said):
     with pytest.raises(AnswerRefused) as caught:
         validate_answer(text, Review)
 
@@ -62,19 +62,19 @@ def test_what_is_wrong_is_said_in_words(text, said):
     assert "Traceback" not in str(caught.value) and "pydantic" not in str(caught.value)
 
 
-def test_many_faults_are_counted():
+def test_list_of_many_faults_is_cut():
     text = json.dumps({"title": "x", "criteria": [{"id": f"X{n}", "text": "y"} for n in range(12)]})
 
     with pytest.raises(AnswerRefused) as caught:
         validate_answer(text, Spec)
 
-    assert len(caught.value.wrong) == 9 and caught.value.wrong[-1] == "and 17 more"
-    assert caught.value.wrong[0].startswith("title: ")
+    assert len(caught.value.faults) == 9 and caught.value.faults[-1] == "and 17 more"
+    assert caught.value.faults[0].startswith("title: ")
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(), st.text().filter(lambda text: "{" not in text))
-def test_any_text_is_read_or_refused(before, after):
+def test_any_text_around_answer_is_parsed_or_refused(before, after):
     try:
         found = validate_answer(f"{before}{TEXT}{after}", Review)
     except AnswerRefused:
@@ -83,7 +83,7 @@ def test_any_text_is_read_or_refused(before, after):
         assert found.model_dump() == GOOD
 
 
-def test_text_full_of_braces_is_fast():
+def test_text_full_of_braces_is_refused_quickly():
     for text in ("{" * 500_000, '{"' * 200_000, "{}" * 100_000):
         with pytest.raises(AnswerRefused):
             validate_answer(text, Brief)

@@ -1,4 +1,4 @@
-"""codemode from the command line: an agent explores a function, and the result is an eval."""
+"""Check codemode from the command line: an agent explores a function and gets an eval case."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def run_fixture(session, *more):
     return subprocess.run([*words, *more], cwd=ROOT, capture_output=True, text=True, timeout=120)
 
 
-def test_agent_makes_an_eval_that_notices_changes(session):
+def test_agent_run_creates_eval_that_detects_changes(session):
     before = everything(session.repo)
     last = session.through(*WHOLE)
     assert (last["outcome"], last["run"]["fixture"]) == ("accepted", FIXTURE)
@@ -92,8 +92,8 @@ def test_agent_makes_an_eval_that_notices_changes(session):
     assert replay["same"] is True  # it uses the commit that the run began with
 
 
-def test_command_of_case_runs_as_recorded(cli, root, tmp_path, door):
-    """The project has adopted Kaizen, and `python` is the one of its environment."""
+def test_recorded_command_runs_in_adopted_project(cli, root, tmp_path, door):
+    """Run the recorded command in an adopted project, with the `python` of our environment."""
     git(root, "init", "-q")
     assert cli("adopt", str(root), "--apply").exit_code == 0
     repo = repository(tmp_path / "an app", {"app/__init__.py": "", "app/text.py": SOURCE})
@@ -150,11 +150,11 @@ def test_value_without_evidence_is_refused(session):
 
 
 def more_text(count):
-    """An analysis that asks for more, with the snippets of later rounds in a cluster."""
+    """Return an analysis of `count` snippets that asks for another round."""
     return MORE.replace('"S8"', ", ".join(f'"S{number}"' for number in (8, *range(13, count + 1))))
 
 
-def test_two_more_rounds_continue_the_ids(session):
+def test_two_more_rounds_are_allowed(session):
     session.through("exploration-plan")
     count = len(CODES)
     codes = iter(f"slugify('{letter} z')" for letter in "abcdefghijklmnopqrstuvw")
@@ -208,7 +208,7 @@ def test_existing_fixture_is_not_overwritten(session):
         (["--function", "app.text:slugify"], "function_without_use"),
     ],
 )
-def test_function_option_belongs_to_codemode(cli, tmp_path, words, code):
+def test_codemode_needs_function_and_others_refuse_it(cli, tmp_path, words, code):
     repo = repository(tmp_path / "app", {"app/text.py": SOURCE})
     done = cli("P1", *words, "--driver", "agent", "--request", "x", "--repo", str(repo), "--json")
 
@@ -253,7 +253,7 @@ def model(asked):
 
 
 @pytest.mark.parametrize("moment", [None, 8, 17, "delivery"])
-def test_model_run_survives_a_kill(cli, root, tmp_path, moment):
+def test_killed_model_run_continues_with_next_step(cli, root, tmp_path, moment):
     repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
     words = ["P1", "--protocol", "codemode", "--request", REQUEST, "--repo", str(repo)]
     words += ["--function", "app/text.py:slugify", "--python", sys.executable, "--json"]

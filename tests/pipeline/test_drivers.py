@@ -1,4 +1,4 @@
-"""The model driver: one server for each stage, tools for the scout, and no half answers."""
+"""The model driver: a server for each stage, tools for the scout, and truncated answers."""
 
 import os
 
@@ -28,7 +28,7 @@ def _no_model(monkeypatch):
 
 @pytest.fixture
 def driving(monkeypatch):
-    """`driving(server)`: the driver with that server for every stage."""
+    """`driving(server)` returns a driver that uses that server for every stage."""
 
     def make(server, work=None):
         monkeypatch.setenv("KAIZEN_LLM_BASE_URL", server.url)
@@ -40,18 +40,18 @@ def driving(monkeypatch):
     return make
 
 
-def test_without_a_model_nothing_begins():
+def test_missing_model_raises_unavailable():
     with pytest.raises(Unavailable, match="No model is configured") as caught:
         create_driver("model")
     assert caught.value.exit_code == 5 and "KAIZEN_LLM_BASE_URL" in caught.value.next
 
 
-def test_an_unknown_driver_is_said():
+def test_unknown_driver_raises_usage():
     with pytest.raises(Usage, match="no driver 'human'"):
         create_driver("human")
 
 
-def test_stage_has_its_model_and_temperature(driving, monkeypatch):
+def test_stage_uses_its_model_and_temperature(driving, monkeypatch):
     monkeypatch.setenv("KAIZEN_REVIEW_MODEL", "another")
     with ModelServer([Answer("x")]) as server:
         made = driving(server)
@@ -73,8 +73,8 @@ def test_stage_ends_at_its_own_timeout(driving, monkeypatch):
         driving(server).ask(STEPS["build"], QUESTION)
 
 
-def test_truncated_file_is_refused(driving):
-    """A missing last marker is tolerated, but not where the server cut the answer off."""
+def test_truncated_answer_is_refused(driving):
+    """A missing last marker is accepted, unless the server cut the answer off."""
     half = "FILE: a.py\n<<<<<<< WHOLE\nx = 1\n"
     with ModelServer(
         [Answer(half), Answer(half, finish="length"), Answer(BRIEF, finish="length")]
@@ -87,7 +87,7 @@ def test_truncated_file_is_refused(driving):
             answers.validate_answer(made.ask(STEPS["plan"], QUESTION).text, Brief)
 
 
-def test_scout_cost_is_the_sum_of_requests(driving):
+def test_scout_cost_is_sum_of_all_requests(driving):
     script = [Answer(tool_calls=[("list", {}), ("read", {"path": "app/x.py"})]), Answer(BRIEF)]
     with ModelServer(script) as server:
         reply = driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, str)
@@ -98,12 +98,12 @@ def test_scout_cost_is_the_sum_of_requests(driving):
     assert "def Health()" in server.requests[1]["messages"][-1]["content"]
 
 
-def test_error_has_the_cost_spent_before(driving):
+def test_error_has_cost_of_earlier_requests(driving):
     with (
         ModelServer([Answer(tool_calls=[("list", {})]), rate_limited()]) as server,
         pytest.raises(Unavailable) as caught,
     ):
-        driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, most_s=3)
+        driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, limit_s=3)
 
     assert caught.value.total_spent == {
         "calls": 1,
@@ -118,7 +118,7 @@ def test_one_unknown_usage_makes_sum_unknown(driving):
         assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION).tokens_in is None
 
 
-def test_endless_scout_is_asked_without_tools(driving):
+def test_scout_without_calls_left_is_asked_without_tools(driving):
     def script(request):
         return (
             Answer(tool_calls=[("list", {}), ("grep", {"text": "def"}), ("list", {})])
@@ -157,7 +157,7 @@ def test_server_without_tools_is_remembered(driving, status):
     assert len(server.requests) == before + 1 and "tools" not in server.requests[-1]
 
 
-def test_broken_tool_stream_is_asked_without_tools(driving):
+def test_broken_tool_stream_is_retried_without_tools(driving):
     said = b'data: {"error": {"code": 500, "message": "Invalid diff: now finding less tool calls!"}}\n\n'
     with ModelServer([Answer(raw=said, content_type="text/event-stream"), Answer(BRIEF)]) as server:
         assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, str).text == BRIEF
@@ -165,7 +165,7 @@ def test_broken_tool_stream_is_asked_without_tools(driving):
     assert ["tools" in one for one in server.requests] == [True, False]
 
 
-def test_calls_as_text_are_asked_without_tools(driving):
+def test_tool_call_as_text_is_retried_without_tools(driving):
     written = '```json\n{"name": "read", "arguments": {"path": "app/x.py"}}\n```'
     with ModelServer([Answer(written), Answer(BRIEF)]) as server:
         assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION).text == BRIEF
@@ -173,7 +173,7 @@ def test_calls_as_text_are_asked_without_tools(driving):
     assert "tools" not in server.requests[1]
 
 
-def test_driver_needs_no_repository(driving):
+def test_driver_without_repository_offers_no_tools(driving):
     with ModelServer([Answer(BRIEF)]) as server:
         assert isinstance(driving(server), ModelDriver)
         assert driving(server).ask(STEPS["scout"], QUESTION).text == BRIEF

@@ -1,4 +1,4 @@
-"""What the box denies at each level, tried for real; docs/sandbox.md shows the outcome."""
+"""Try to escape from the box at each level; docs/sandbox.md has the expected outcomes."""
 
 import contextlib
 import os
@@ -17,14 +17,14 @@ from kaizen_components.sandbox.limits import Limits
 from kaizen_components.sandbox.watch import list_descendants
 
 from ..conftest import ROOT as PROJECT
-from .boxes import LIMITS, boxed, living_in, soon
+from .boxes import LIMITS, list_processes_in, run_boxed, wait_until
 from .conftest import BOXES
 from .escapes import DENIED, ESCAPES, LATE, OPEN, ROOT, STOPPED
 
 
 @pytest.fixture
 def outside(folder, monkeypatch):
-    """What must not be reached: files, services, processes, a terminal."""
+    """Make what a box may not reach: files, services, processes, a terminal."""
     place = folder.parent
     for name in ("outside", "home", "env", "repo/.git/hooks", "repo/AI/db"):
         (place / name).mkdir(parents=True)
@@ -70,73 +70,75 @@ def outside(folder, monkeypatch):
         yield {"place": place, "udp_socket": udp, "victim_process": victim, "facts": facts}
 
 
-def got_out(seen, outside):
-    """Return whether it says so, or left something outside."""
+def has_escaped(result, outside):
+    """Return whether the attempt printed ESCAPED or left a trace outside."""
     shared = pathlib.Path("/dev/shm") / outside["facts"]["token"]
-    left = [
+    traces = [
         name
         for name in ("outside/written", "repo/.git/hooks/x", "env/evil.pth")
         if (outside["place"] / name).exists()
     ]
     if shared.exists():
         shared.unlink()
-        left.append("shared")
+        traces.append("shared")
     with contextlib.suppress(BlockingIOError):
-        left += [outside["udp_socket"].recv(100)]
+        traces += [outside["udp_socket"].recv(100)]
     with contextlib.suppress(subprocess.TimeoutExpired):
-        left += [outside["victim_process"].wait(0.05)]
-    return bool(left) or "ESCAPED" in seen.stdout.text()
+        traces += [outside["victim_process"].wait(0.05)]
+    return bool(traces) or "ESCAPED" in result.stdout.text()
 
 
-NEW_IN_LINUX_6_12 = ("abstract", "signal", "kill")  # what Landlock learnt in version 6
-OFTEN_CLOSED_TO_USERS = ("ptrace", "mount")  # by some distributions, without any box
+NEW_IN_LINUX_6_12 = ("abstract", "signal", "kill")  # denied by Landlock from version 6 on
+OFTEN_CLOSED_TO_USERS = ("ptrace", "mount")  # some distributions deny them without any box
 
 
-def expected(escape, level):
-    """Return the outcomes that the table allows on this machine, to this user."""
-    said = escape.expected[level]
+def list_expected_outcomes(escape, level):
+    """Return the outcomes that the table allows on this machine for this user."""
+    outcome = escape.expected[level]
     if os.getuid() == 0:
-        said = {ROOT: OPEN, LATE: STOPPED}.get(said, said)
+        outcome = {ROOT: OPEN, LATE: STOPPED}.get(outcome, outcome)
     else:
-        said = DENIED if said in (ROOT, LATE) else said
+        outcome = DENIED if outcome in (ROOT, LATE) else outcome
         if level == "L1" and any(word in escape.name for word in OFTEN_CLOSED_TO_USERS):
-            return {said, DENIED}
+            return {outcome, DENIED}
     if (
         level == "L2"
         and landlock.read_landlock_version() < 6
         and any(word in escape.name for word in NEW_IN_LINUX_6_12)
     ):
         return {OPEN}
-    return {said}
+    return {outcome}
 
 
 def attempt(escape, folder, outside):
-    """Return what became of it: denied, stopped, or not denied."""
+    """Return the outcome of an attempt (denied, stopped, not denied) and its result."""
     facts = {**outside["facts"], "patience_s": 4.0 if sandbox.detect_level() != "L0" else 0.0}
     timeout_s = 1.0 if "outlive" in escape.name else 60.0
     reads = (facts["env"],)
-    seen = boxed(folder, escape.code, timeout_s=timeout_s, facts=facts, limits=LIMITS, reads=reads)
+    result = run_boxed(
+        folder, escape.code, timeout_s=timeout_s, facts=facts, limits=LIMITS, reads=reads
+    )
     is_alive = (folder / "alive").exists
-    if got_out(seen, outside) or ("daemon" in escape.name and soon(is_alive, 2.5)):
-        return OPEN, seen
-    return STOPPED if seen.stopped else DENIED, seen
+    if has_escaped(result, outside) or ("daemon" in escape.name and wait_until(is_alive, 2.5)):
+        return OPEN, result
+    return STOPPED if result.stopped else DENIED, result
 
 
 @pytest.mark.parametrize("escape", ESCAPES, ids=lambda one: one.name.replace(" ", "-"))
 def test_escape_outcome_matches_the_table(escape, level, folder, outside, monkeypatch):
     monkeypatch.setattr(runner, "GRACE_S", 0.5)
-    became, seen = attempt(escape, folder, outside)
+    outcome, result = attempt(escape, folder, outside)
 
-    assert became in expected(escape, level), (
-        seen.exit_code,
-        seen.stopped,
-        seen.stderr.text()[-1500:],
+    assert outcome in list_expected_outcomes(escape, level), (
+        result.exit_code,
+        result.stopped,
+        result.stderr.text()[-1500:],
     )
-    assert seen.timed_out == ("outlive" in escape.name)
-    assert seen.level == level
+    assert result.timed_out == ("outlive" in escape.name)
+    assert result.level == level
 
 
-# The runner scrubs, caps and ends without any box.
+# These are denied even without a box: by environment, output cap or time limit.
 UNBOXED_TOO = ("environment", "flood", "outlive", "temporary")
 EVERYWHERE_DENIED = [
     one
@@ -177,29 +179,30 @@ while True:
 
 
 def test_fork_bomb_is_limited_and_killed(strongest, folder, monkeypatch):
-    counts, real = [], runner.run_process
+    counts = []
+    run_process = runner.run_process
 
-    def counted(argv, cwd, timeout_s, *, watch, **more):
+    def run_and_count(argv, cwd, timeout_s, *, watch, **more):
         def look(pid, size):
             counts.append(len(list_descendants(pid)))
             return watch(pid, size)
 
-        return real(argv, cwd, timeout_s, watch=look, **more)
+        return run_process(argv, cwd, timeout_s, watch=look, **more)
 
-    monkeypatch.setattr(runner, "run_process", counted)
-    seen = boxed(folder, BOMB, timeout_s=3, limits=Limits(processes=40))
+    monkeypatch.setattr(runner, "run_process", run_and_count)
+    result = run_boxed(folder, BOMB, timeout_s=3, limits=Limits(processes=40))
 
-    assert seen.timed_out and seen.stopped == "" and seen.stdout.text() == "begun\n", (
-        seen.stderr.text()
+    assert result.timed_out and result.stopped == "" and result.stdout.text() == "begun\n", (
+        result.stderr.text()
     )
-    assert 20 < max(counts) <= 40 + 2  # bubblewrap's own two are outside of the limit
-    assert living_in(folder) == []
+    assert 20 < max(counts) <= 40 + 2  # the two of bubblewrap do not count
+    assert list_processes_in(folder) == []
 
 
 def test_daemon_ends_with_the_run(strongest, folder):
-    boxed(
+    run_boxed(
         folder,
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n",
     )
 
-    assert living_in(folder) == []
+    assert list_processes_in(folder) == []

@@ -43,7 +43,7 @@ uv add --dev ruff mypy pytest pytest-cov httpx
 
 @pytest.fixture(scope="module")
 def scaffolded(tmp_path_factory):
-    """The target as the user's own document scaffolds it: in editable mode, with the app beside src/."""
+    """Return a target made by uv as a user would: in editable mode, with the app beside src/."""
     folder = tmp_path_factory.mktemp("month 10")
     uv = os.path.dirname(find_tool("uv", os.path.dirname(sys.executable)))
     environment = {**os.environ, "PATH": uv + os.pathsep + os.environ["PATH"]}
@@ -114,7 +114,7 @@ def test_failing_test_is_returned_to_builder_and_fixed(factory, tmp_path):
         ("build", 1, "pass"), ("tests", 1, "pass"), ("test", 1, "check"), ("build", 2, "pass"), ("test", 2, "pass"),
     ]  # fmt: skip
     assert "test_health_is_ok" in model.questions("build")[1]
-    assert len(model.questions("tests")) == 1  # written from the spec alone, and kept
+    assert len(model.questions("tests")) == 1  # kept, because they depend on the spec alone
 
 
 def test_weak_tests_are_returned_to_test_writer(factory, tmp_path):
@@ -237,7 +237,7 @@ def test_javascript_project_uses_its_own_commands(factory, tmp_path, tool):
     assert "pytest" not in model.questions("tests")[0]
 
 
-FAST_CASES = {  # what the builder and the tester answer: how the test gate decides
+FAST_CASES = {  # expected reason -> answers of the builder and the test writer
     "pass": (GOOD["build"][0], GOOD["tests"][0]),
     "regression": (main_with("\n# no route\n"), GOOD["tests"][0]),
     "weak": (GOOD["build"][0], whole("tests/test_other.py", "def test() -> None:\n    assert 1\n")),

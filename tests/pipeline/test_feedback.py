@@ -1,4 +1,4 @@
-"""What is said to whoever is asked again, and when two failures are the same one."""
+"""The feedback of a step that is asked again, and the fingerprints of failures."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from kaizen_components.pipeline.verdict import Finding, Verdict
 
 
 def judged(step, attempt, reason, *texts, says=""):
-    """A judged event as the ledger gives it; a text is `path:line:rule:text`."""
+    """Return a judged event as the ledger stores it; a text is `path:line:rule:text`."""
     found = []
     for text in texts:
         path, line, rule, words = text.split(":", 3)
@@ -62,7 +62,7 @@ def test_feedback_marks_persisting_and_fixed_findings():
     assert said.endswith("it must not come back:\n- app/main.py: F401: `os` imported but unused")
 
 
-def test_feedback_remembers_failure_behind_another_gate():
+def test_feedback_keeps_failures_of_later_gates():
     history = [
         *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "pass"), judged("tests", 1, "pass"),
         judged("test", 1, "regression", "tests/test_a.py:0:regression:test_a fails"),
@@ -74,7 +74,7 @@ def test_feedback_remembers_failure_behind_another_gate():
     assert "must not come back" not in said
 
 
-def test_step_hears_only_its_own_failures():
+def test_step_gets_only_its_own_failures():
     history = [
         *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F401), judged("build", 2, "pass"),
         judged("validate", 2, "pass"), judged("tests", 1, "pass"),
@@ -85,7 +85,7 @@ def test_step_hears_only_its_own_failures():
     assert "F401" not in write_feedback(history, "tests", PLANS)
 
 
-def test_malformed_answer_gets_its_reason_once():
+def test_feedback_names_form_fault_once():
     text = "The answer has no block."
     said = write_feedback(
         [*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build", PLANS
@@ -94,7 +94,7 @@ def test_malformed_answer_gets_its_reason_once():
     assert said.count(text) == 1
 
 
-def test_a_new_plan_makes_old_failures_void():
+def test_new_plan_drops_older_failures():
     history = [
         *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F401),
         judged("build", 2, "ambiguous", ":0:ambiguous:which one?"),
@@ -109,7 +109,7 @@ def test_a_new_plan_makes_old_failures_void():
     )
 
 
-def test_much_is_cut_and_counted():
+def test_long_feedback_is_cut():
     many = [f"app/x.py:{n}:F401:unused {n}" for n in range(1, 200)]
     long = [f"app/x.py:{n}:E:{'word ' * 900}{n}" for n in range(1, 30)]
 
@@ -128,7 +128,7 @@ def test_much_is_cut_and_counted():
         ("/tmp/box-a1/x.py:3: no", "/tmp/box-b2/x.py:9: no"),
     ],
 )
-def test_the_same_failure_has_the_same_fingerprint(one, other):
+def test_same_failure_has_same_fingerprint(one, other):
     first, second = (
         Verdict("check", "", [Finding("R", text, "a.py", n)]) for n, text in enumerate((one, other))
     )
@@ -136,7 +136,7 @@ def test_the_same_failure_has_the_same_fingerprint(one, other):
     assert fingerprint_verdict(first) == fingerprint_verdict(second) != ""
 
 
-def test_fingerprint_differs_by_failure():
+def test_different_failures_have_different_fingerprints():
     prints = [
         fingerprint_verdict(verdict)
         for verdict in (

@@ -1,4 +1,4 @@
-"""The state machine of a run: nothing happens that its table does not name."""
+"""The state machine of a run allows only the events of its table."""
 
 import itertools
 
@@ -37,7 +37,7 @@ def go(state, *names, **more):
 
 
 def passed(state, *steps):
-    """Through these steps, each passing."""
+    """Return the state after each of these steps has passed."""
     for step in steps:
         assert state["step"] == step
         state = go(
@@ -64,7 +64,7 @@ def test_passing_every_step_is_accepted(start):
 
 
 @pytest.mark.parametrize("phase, name", list(itertools.product(machine.TABLE, EVENTS)))
-def test_event_outside_the_table_is_refused(start, phase, name):
+def test_event_missing_from_table_is_refused(start, phase, name):
     for step, outcome in itertools.product(FACTORY.steps, (None, *RUN_OUTCOME)):
         state = {
             **start,
@@ -98,7 +98,7 @@ def test_event_of_another_step_is_refused(start):
             machine.next_state(FACTORY, asked, event("answered", asked, **wrong))
 
 
-def test_failed_check_goes_back_to_builder(start):
+def test_failed_check_returns_to_builder(start):
     state = passed(start, *ALL[:6])
     state = go(state, "started")
     state = go(state, "judged", reason="check", fingerprint="one")
@@ -114,7 +114,7 @@ def test_weak_tests_are_written_again(start):
     assert state["step"] == "tests"
 
 
-def test_same_failure_three_times_is_stuck(start):
+def test_same_failure_three_times_makes_run_stuck(start):
     state = passed(start, "plan", "ready", "scout")
     for _ in range(3):
         state = go(state, "asked", "answered")
@@ -148,7 +148,7 @@ def test_spent_budget_ends_the_run(start, name, spent):
     assert (state["outcome"], state["why"]) == ("exhausted", f"the budget of {name} is spent")
 
 
-def test_pause_is_charged_time_but_no_question(start):
+def test_pause_costs_time_but_no_question(start):
     protocol = machine_with(asks=1, seconds=10)
     asked = go(start, "asked")
     paused = machine.next_state(
@@ -162,7 +162,7 @@ def test_pause_is_charged_time_but_no_question(start):
     assert (again["outcome"], again["why"]) == ("exhausted", "the budget of seconds is spent")
 
 
-def test_step_may_have_its_own_budget():
+def test_spent_budget_of_a_step_ends_the_run():
     given = {
         **FACTORY.definition,
         "steps": {**FACTORY.definition["steps"], "plan": {**FACTORY.definition["steps"]["plan"]}},
@@ -189,7 +189,7 @@ def machine_with(**budget):
 
 
 def test_failed_step_never_counts_as_passed():
-    """A step that keeps its answer is skipped only while its last verdict was a pass."""
+    """A step with `keep` is skipped only if its last verdict was a pass."""
     steps = {name: dict(step) for name, step in FACTORY.definition["steps"].items()}
     steps["tests"]["next"] = {**steps["tests"]["next"], "check": "build"}
     protocol = Protocol({**FACTORY.definition, "steps": steps})
@@ -219,7 +219,7 @@ def test_ambiguous_spec_is_planned_again_once(start):
     assert go(state, "judged", reason="ambiguous", fingerprint="two")["outcome"] == "failed"
 
 
-def test_new_spec_needs_new_tests(start):
+def test_new_spec_requires_new_tests(start):
     state = passed(start, *ALL[:6])
     state = go(go(state, "started"), "judged", reason="check", fingerprint="one")
     state = go(go(state, "asked", "answered"), "judged", reason="ambiguous", fingerprint="two")
@@ -227,7 +227,7 @@ def test_new_spec_needs_new_tests(start):
     assert passed(state, "plan", "ready", "scout", "build", "validate")["step"] == "tests"
 
 
-def test_missing_tool_blocks(start):
+def test_missing_tool_blocks_the_run(start):
     state = go(passed(start, "plan", "ready", "scout", "build"), "started")
 
     assert go(state, "judged", reason="missing")["outcome"] == "blocked"
@@ -253,8 +253,8 @@ def test_lease_excludes_others_until_it_ends(start):
         max_size=150,
     )
 )
-def test_accepted_means_every_step_passed(choices):
-    """A random walk over legal events; the gates that passed must have passed after the newest build."""
+def test_accepted_run_passed_every_step_in_order(choices):
+    """Walk over random legal events; after the newest build, all gates must have passed in order."""
     state, order = machine.initial_state(FACTORY), []
     for pick, reason, fingerprint in choices:
         allowed = [

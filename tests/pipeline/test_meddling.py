@@ -1,4 +1,4 @@
-"""What an agent puts into the run's own folder between two calls, where gates look: none of it is used."""
+"""Gates ignore what an agent writes into the run's own folder between two calls."""
 
 import hashlib
 import os
@@ -16,11 +16,13 @@ from .run_records import Records
 from .targets import FASTAPI
 
 NOTHING = main_with("\n# nothing\n")
-EASY = QUICK.replace("'/health'", "'nothing'")  # gates that ask for what the agent has written
+EASY = QUICK.replace("'/health'", "'nothing'")  # gates that the agent's answer would pass
 assert EASY != QUICK
 
 
 class Agent:
+    """An agent that drives a run and may change files around each answer."""
+
     def __init__(self, door, root, repo):
         self.door = door
         self.root = root
@@ -33,10 +35,10 @@ class Agent:
     def hand_in(self, text, meddle=lambda: None):
         (self.root / "answer.txt").write_text(text)
         meddle()
-        said = self.door("P4", lease=self.turn["lease"], file=str(self.root / "answer.txt"))
+        reply = self.door("P4", lease=self.turn["lease"], file=str(self.root / "answer.txt"))
         meddle()
-        self.turn = said if "outcome" in said else self.door("P5", id=said["id"])
-        return said
+        self.turn = reply if "outcome" in reply else self.door("P5", id=reply["id"])
+        return reply
 
     def go_on(self, until=None, meddle=lambda: None):
         while "lease" in self.turn and self.turn["step"] != until:
@@ -58,15 +60,15 @@ def agent(door, root, tmp_path, monkeypatch):
     return Agent(door, root, target(tmp_path / "targetapp", QUICK))
 
 
-def settings_in(folder):
+def write_easy_settings(folder):
     (folder / ".kaizen").mkdir(parents=True, exist_ok=True)
     (folder / ".kaizen" / "pipeline.toml").write_text(EASY)
 
 
 def test_settings_written_by_agent_are_ignored(agent):
     agent.go_on("build")
-    agent.hand_in(NOTHING, lambda: settings_in(agent.folder / "base"))
-    agent.hand_in(GOOD["tests"][0], lambda: settings_in(agent.folder / "base"))
+    agent.hand_in(NOTHING, lambda: write_easy_settings(agent.folder / "base"))
+    agent.hand_in(GOOD["tests"][0], lambda: write_easy_settings(agent.folder / "base"))
 
     assert agent.reasons("test") == ["regression"]
 
@@ -75,7 +77,7 @@ def test_run_folder_symlinked_by_agent_is_ignored(agent):
     elsewhere = agent.root / "elsewhere"
 
     def meddle():
-        settings_in(elsewhere)
+        write_easy_settings(elsewhere)
         for name in ("base", "head", "scratch"):
             if not (agent.folder / name).exists():
                 (agent.folder / name).symlink_to(elsewhere)
@@ -85,7 +87,7 @@ def test_run_folder_symlinked_by_agent_is_ignored(agent):
     agent.hand_in(GOOD["tests"][0], meddle)
 
     assert agent.reasons("test") == ["regression"]
-    assert os.listdir(elsewhere) == [".kaizen"]  # and nothing was done to what the link leads to
+    assert os.listdir(elsewhere) == [".kaizen"]  # the target of the link is unchanged
 
 
 def test_files_planted_after_a_crash_are_ignored(agent, monkeypatch):
@@ -93,15 +95,15 @@ def test_files_planted_after_a_crash_are_ignored(agent, monkeypatch):
     agent.hand_in(NOTHING)
     append = journal.Journal._append
 
-    def dies(self, made):
-        append(self, made)
+    def append_and_die(self, event):
+        append(self, event)
         if self.state["phase"] == "started":
             raise SystemExit(9)
 
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(journal.Journal, "_append", dies)
+        patch.setattr(journal.Journal, "_append", append_and_die)
         agent.hand_in(GOOD["tests"][0])
-    settings_in(agent.folder / "base")
+    write_easy_settings(agent.folder / "base")
     agent.door("P5", id=agent.turn["id"])
 
     assert agent.reasons("test") == ["regression"]
@@ -151,8 +153,8 @@ def test_identical_brief_passes_after_new_spec(agent):
 
 def test_answer_with_gate_key_is_accepted(agent):
     agent.go_on("build")
-    said = agent.hand_in(
+    reply = agent.hand_in(
         whole("app/prices.json", '{"tier": "gold", "gate": "north"}\n') + GOOD["build"][0]
     )
 
-    assert said["passed"] is True
+    assert reply["passed"] is True

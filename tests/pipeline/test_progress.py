@@ -1,4 +1,4 @@
-"""Progress: alive on a terminal, plain lines in a pipe, and never a reason for a run to end."""
+"""Progress: a live line on a terminal, plain lines in a pipe, and no failure without stderr."""
 
 import fcntl
 import os
@@ -35,7 +35,7 @@ sys.stdout.write("done")
 
 
 def on_terminal(columns=80, leaves_after_s=None):
-    """(stdout, all that the terminal got, exit code) of RUN."""
+    """Run RUN on a terminal; return (stdout, the terminal's text, exit code)."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -58,7 +58,7 @@ def on_terminal(columns=80, leaves_after_s=None):
     return out, seen.decode(), process.returncode
 
 
-def test_terminal_line_ends_with_the_verdict():
+def test_terminal_shows_live_line_then_verdict():
     out, seen, code = on_terminal()
 
     assert (out, code) == (b"done", 0)
@@ -67,7 +67,7 @@ def test_terminal_line_ends_with_the_verdict():
     assert "review 1  0 s" in seen and re.search(r"\r +\r$", seen)  # wiped: it did not end
 
 
-def test_line_is_drawn_ten_times_a_second():
+def test_live_line_is_drawn_ten_times_a_second():
     _, seen, _ = on_terminal()
     seconds = float(re.search(r"check  ([\d.]+) s", seen)[1])
 
@@ -98,7 +98,7 @@ def test_pipe_gets_one_plain_line_per_step():
     )
 
 
-def test_missing_stderr_does_not_fail(monkeypatch):
+def test_progress_without_stderr_does_not_fail(monkeypatch):
     for stderr in (None, open(os.devnull, "w")):  # noqa: SIM115
         if stderr:
             stderr.close()
@@ -110,7 +110,7 @@ def test_missing_stderr_does_not_fail(monkeypatch):
         progress.close()
 
 
-def test_verdict_without_step_takes_no_time(capsys):
+def test_verdict_without_begun_step_shows_zero_seconds(capsys):
     Progress().end_step("review", 1, Verdict("check", "no", [Finding("a", "b")]))
 
     assert capsys.readouterr().err == "review 1  check  0.0 s  1 finding\n"

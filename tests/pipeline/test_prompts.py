@@ -1,4 +1,4 @@
-"""What each step is asked: the example keeps to the contract, and a weak scout does not leave the builder blind."""
+"""The question of each step: its examples match the contracts, and it shows the needed files."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from kaizen_components.pipeline import prompt
 from kaizen_components.pipeline.answers.context import StepContext
 from kaizen_components.pipeline.answers.contracts import MODELS
 from kaizen_components.pipeline.answers.parse import validate_answer
-from kaizen_components.pipeline.ask.messages import BREAK, build_messages, check_answer
+from kaizen_components.pipeline.ask.messages import SEPARATOR, build_messages, check_answer
 from kaizen_components.pipeline.edits import apply as edits
 from kaizen_components.pipeline.prompt import PROMPTS
 from kaizen_components.pipeline.protocol import load_shipped
@@ -33,7 +33,7 @@ STEPS = FACTORY.steps
 
 @pytest.fixture
 def asks(tmp_path, root):
-    """`asks("build", brief=…)`: what the step is asked, as (system, user)."""
+    """`asks("build", scout=…)` returns the question of a step as (system, user)."""
 
     def ask(step, files=None, request="add /health", **answers):
         repo = repository(tmp_path / "target", {**FASTAPI, **(files or {})})
@@ -54,9 +54,9 @@ def asks(tmp_path, root):
 
 
 @pytest.mark.parametrize("contract", ["brief", "review"])
-def test_prompt_example_keeps_to_its_contract(contract):
+def test_prompt_example_matches_its_contract(contract):
     with open(os.path.join(PROMPTS, f"{contract}.md"), encoding="utf-8") as file:
-        system = file.read().partition(BREAK)[0]
+        system = file.read().partition(SEPARATOR)[0]
 
     assert validate_answer(system, MODELS[contract])
 
@@ -77,7 +77,7 @@ def test_builder_sees_whole_small_repository(asks):
     assert "=== app/main.py\nfrom fastapi import FastAPI" in user
 
 
-def test_existing_new_file_is_shown(asks):
+def test_existing_file_is_not_listed_as_new(asks):
     _, user = asks(
         "build",
         scout={"files": ["tests/test_main.py"], "new_files": ["app/__init__.py", "app/main.py"]},
@@ -95,7 +95,7 @@ def test_builder_sees_cited_files_of_large_repository(asks):
     assert len(user) < 2 * ROOM_CHARS
 
 
-def test_builder_is_not_led_to_refused_paths(asks):
+def test_builder_prompt_omits_refused_paths(asks):
     files = ["tests/test_main.py", "pyproject.toml", "app/main.py"]
     brief = {"files": files, "new_files": ["tests/test_health.py", "app/health.py"]}
     _, user = asks("build", {"pyproject.toml": "[tool.ruff]\n"}, scout=brief)
@@ -106,7 +106,7 @@ def test_builder_is_not_led_to_refused_paths(asks):
     assert "test_main" not in user and "test_health" not in user
 
 
-def test_prior_art_counts_only_with_path(asks):
+def test_prior_art_without_path_is_dropped(asks):
     art = ["The /health endpoint is there already", "app/main.py makes the app"]
     _, user = asks("build", scout={"files": ["app/main.py"], "prior_art": art})
 
@@ -128,7 +128,7 @@ def test_plan_grants_only_requested_paths(request_, counts):
     assert StepContext(FACTORY, request_, {"plan": plan}).spec["grants"] == counts
 
 
-def test_file_written_twice_is_refused(tmp_path, root):
+def test_file_with_two_versions_is_refused(tmp_path, root):
     repo = repository(tmp_path / "target", FASTAPI)
     run = {
         "id": "run_1",
@@ -159,7 +159,7 @@ def test_file_written_twice_is_refused(tmp_path, root):
         ("add /health in app/main.py", ["app/main.py"]),
     ],
 )
-def test_plan_names_the_requested_result(request_, forgets):
+def test_plan_without_requested_result_is_refused(request_, forgets):
     spec = {
         **SPEC,
         "criteria": [{"id": "C1", "text": "GET /health returns status 200"}],
@@ -181,7 +181,7 @@ def test_plan_names_the_requested_result(request_, forgets):
         ("add a function to calc.py for a class of numbers", []),
     ],
 )  # fmt: skip
-def test_a_plan_for_something_else_is_refused(request_, forgets):
+def test_plan_without_requested_names_is_refused(request_, forgets):
     spec = {
         "title": "Add",
         "criteria": [{"id": "C1", "text": "add(2, 3) in calc.py returns 5"}],
@@ -193,7 +193,7 @@ def test_a_plan_for_something_else_is_refused(request_, forgets):
     ] == forgets
 
 
-def test_test_writer_gets_a_free_path(asks):
+def test_test_writer_gets_an_unused_path(asks):
     _, user = asks(
         "tests",
         {"tests/test_add_a_health_endpoint.py": "def test_nothing() -> None:\n    assert 1 == 1\n"},
@@ -233,7 +233,7 @@ def test_blocks_are_explained_for_long_files():
     ]
 
 
-def test_user_template_is_rendered_apart():
+def test_user_template_is_rendered_in_subprocess():
     assert (
         prompt.render_in_subprocess("{{ words|join(' ') }} {{ 'é\n' }}", {"words": {"b", "a"}})
         == "a b é\n"
@@ -243,7 +243,7 @@ def test_user_template_is_rendered_apart():
         prompt.render_in_subprocess("{{ x }}", {})
 
 
-def test_separate_process_finds_jinja(tmp_path):
+def test_template_subprocess_finds_jinja(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
     script = "from kaizen_components.pipeline import prompt; print(prompt.render_in_subprocess('{{ x }}', {'x': 'made'}))"
     paths = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
@@ -255,7 +255,7 @@ def test_separate_process_finds_jinja(tmp_path):
     assert done.stdout == "made\n", done.stderr
 
 
-def test_missing_python_is_not_a_template_error(monkeypatch):
+def test_missing_python_raises_unavailable(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(Unavailable):

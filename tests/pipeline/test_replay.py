@@ -1,4 +1,4 @@
-"""P6 and --driver replay: the same records give the same verdicts, and whatever has changed since is named."""
+"""P6 and --driver replay: the same records give the same verdicts, and every change is reported."""
 
 import json
 import os
@@ -41,23 +41,23 @@ from .test_resume import kaizen_in, kill_after
 
 pytestmark = pytest.mark.usefixtures("fast_gates")
 
-BELOW = ("errors", "records", "store")  # a gate uses them, and they judge nothing
+BELOW = ("errors", "records", "store")  # gates import them, but they decide nothing
 REJECTION = json.dumps(
     {"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]}
 )
 WRONG = main_with(ROUTE.replace("/health", "/wrong"))
-ENDS = {  # how a run ends: what the model answers, what P1 is told
+ENDS = {  # outcome: (answers of the model, options of P1)
     "accepted": ({"build": ["nothing of use", WRONG, main_with(ROUTE)]}, {}),
     "rejected": ({"review": [REJECTION]}, {}),
     "exhausted": ({}, {"budget_json": {"asks": 3}}),
     "stuck": ({"build": [whole("../x", "owned\n")]}, {}),
-    "blocked": ({}, {}),  # by a secret in what would be sent
+    "blocked": ({}, {}),  # by a secret in the question
 }
 
 
 @pytest.fixture
 def run(kaizen, tmp_path, monkeypatch):
-    """`run(model)`: a run of the factory with gates that take no time."""
+    """`run(model)` does a factory run with instant gates and returns its answer."""
 
     def made(model, settings=QUICK, files=None, **more):
         repo = target(tmp_path / "targetapp", settings, files)
@@ -162,7 +162,7 @@ def test_replay_records_report_and_witnessed_proof(kaizen, run, root):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_changed_run_files_change_no_replay(kaizen, run, root):
+def test_changed_run_files_do_not_affect_replay(kaizen, run, root):
     made = run(Model())
     folder = root / "AI" / "work" / "runs" / made["id"]
     lines = (folder / "trace.jsonl").read_text()
@@ -174,7 +174,7 @@ def test_changed_run_files_change_no_replay(kaizen, run, root):
 
 
 def rewritten(root, run_id, step, old, new):
-    """Change the answer to a step in the database file, as nobody may who uses Kaizen."""
+    """Change a recorded answer in the database file, which Kaizen itself never does."""
     plain = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
     plain.execute("DROP TRIGGER run_event_no_update")
     words = "UPDATE run_event SET body = replace(body, ?, ?) WHERE run_id = ? AND event = 'answered' AND step = ?"
@@ -183,7 +183,7 @@ def rewritten(root, run_id, step, old, new):
     plain.close()
 
 
-def test_changed_answer_on_record_is_reported(kaizen, run, root):
+def test_changed_recorded_answer_is_reported(kaizen, run, root):
     made = run(Model())
     assert kaizen("P6", id=made["id"])["same"] is True
     kaizen.close()
@@ -206,9 +206,7 @@ def test_changed_answer_on_record_is_reported(kaizen, run, root):
         "answered",
         "changed",
     )
-    assert row["why"].startswith(
-        "The answer on record is not the one that was given: its sha256 was "
-    )
+    assert row["why"].startswith("The recorded answer was changed: its sha256 was ")
     assert row["why"] in found["text"] and "proof_id" not in found
     blocked = again(kaizen, made)
     assert (blocked["outcome"], blocked["exit_code"]) == ("blocked", 5)
@@ -248,7 +246,7 @@ def test_changed_tool_version_is_reported(kaizen, run, monkeypatch):
     assert "ruff was" in found["text"]
 
 
-def test_changed_gate_gives_a_different_verdict(kaizen, run, monkeypatch):
+def test_changed_gate_is_reported_as_different_verdict(kaizen, run, monkeypatch):
     made = run(Model())
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     monkeypatch.setattr(conditions, "hash_gate_code", lambda: "another")
@@ -262,7 +260,7 @@ def test_changed_gate_gives_a_different_verdict(kaizen, run, monkeypatch):
     assert "proof_id" not in found and found["text"].startswith("DIFFERENT: 1 of 8 verdicts")
 
 
-def test_other_findings_are_a_difference(kaizen, run, monkeypatch):
+def test_changed_findings_are_reported_as_difference(kaizen, run, monkeypatch):
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     made = run(Model())
     assert made["outcome"] == "stuck"
@@ -279,7 +277,7 @@ def test_other_findings_are_a_difference(kaizen, run, monkeypatch):
     )
 
 
-def test_changed_state_machine_is_a_difference(kaizen, run, monkeypatch):
+def test_changed_state_machine_is_reported_as_difference(kaizen, run, monkeypatch):
     made = run(Model(**ENDS["stuck"][0]))
     monkeypatch.setattr(machine, "SAME_FAILURE_MAX", 4)
     found = kaizen("P6", id=made["id"])
@@ -292,7 +290,7 @@ def test_changed_state_machine_is_a_difference(kaizen, run, monkeypatch):
     )
 
 
-def test_missing_objection_is_a_difference(kaizen, run, monkeypatch):
+def test_missing_objection_is_reported_as_difference(kaizen, run, monkeypatch):
     spec = json.dumps({**SPEC, "out_of_scope": ["app/__init__.py"]})
     made = run(
         Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')])
@@ -303,7 +301,10 @@ def test_missing_objection_is_a_difference(kaizen, run, monkeypatch):
     found = kaizen("P6", id=made["id"])
 
     assert (found["steps"][-1]["same"], found["exit_code"]) == (False, 1)
-    assert found["steps"][-1]["why"] == "It was check, and nothing speaks against asking now."
+    assert (
+        found["steps"][-1]["why"]
+        == "It was check without an answer; now the question would be asked."
+    )
 
 
 def test_changed_prompt_is_reported_with_first_difference(kaizen, run, monkeypatch, tmp_path):
@@ -322,7 +323,7 @@ def test_changed_prompt_is_reported_with_first_difference(kaizen, run, monkeypat
     assert "now 'You plan otherwise.'" in row["why"]
 
 
-def test_replay_needs_the_base_commit(kaizen, run, tmp_path):
+def test_replay_without_base_commit_is_refused(kaizen, run, tmp_path):
     made = run(Model(review=[REJECTION]))
     repo = tmp_path / "targetapp"
     git(repo, "commit", "-q", "--amend", "-m", "another")
@@ -337,7 +338,7 @@ def test_replay_needs_the_base_commit(kaizen, run, tmp_path):
         kaizen("P6", id=made["id"])
 
 
-def test_missing_tool_exits_with_5(kaizen, run, tmp_path, real_gates):
+def test_replay_with_missing_tool_exits_with_5(kaizen, run, tmp_path, real_gates):
     environment = tmp_path / "tools"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     made = run(Model(), python=str(environment / "bin" / "python"))
@@ -354,7 +355,7 @@ def test_missing_tool_exits_with_5(kaizen, run, tmp_path, real_gates):
     assert found["text"].startswith("CANNOT TELL: 3 of 8 verdicts")
 
 
-def test_real_gates_give_the_same_verdicts(kaizen, run, strongest, real_gates):
+def test_replay_with_real_gates_gives_same_verdicts(kaizen, run, strongest, real_gates):
     made = run(Model(**PLAIN), settings="repeats = 1\n", files=PLAIN_FILES)
     found = kaizen("P6", id=made["id"])
 
@@ -402,24 +403,24 @@ def test_changed_file_blocks_the_replay_driver(kaizen, run, tmp_path):
     assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
     assert steps(kaizen, found["id"])[-1] == ("scout", 1, "missing")
     (finding,) = found["findings"]
-    assert f"The question of scout 1 is not the one that {made['id']} answered." in finding
+    assert f"The question of scout 1 differs from the one in {made['id']}." in finding
     assert "First difference: line " in finding
     assert 'recorded \'    return {"service": "targetapp"}\'' in finding and '"another"}' in finding
     assert everything(other) == before
 
 
-def test_missing_recorded_answer_blocks(kaizen, run, monkeypatch):
+def test_missing_recorded_answer_blocks_the_run(kaizen, run, monkeypatch):
     made = run(Model())
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     found = again(kaizen, made)
 
     assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
-    assert f"{made['id']} has no answer to build 2." in found["findings"][0]
+    assert f"{made['id']} has no recorded answer to build 2." in found["findings"][0]
     assert "build 1" in found["findings"][0]
     assert kaizen("P6", id=found["id"])["steps"][-1]["same"] is None
 
 
-def test_killed_replay_resumes(cli, root, tmp_path):
+def test_killed_replay_can_be_resumed(cli, root, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     with server(Model()) as serving:
         words = ["P1", "--request", REQUEST, "--repo", str(repo), "--python", sys.executable]
@@ -451,7 +452,7 @@ def test_invalid_replay_is_refused_before_recording(kaizen, words, error, code):
     assert kaizen("P3")["records"] == []
 
 
-# What is kept for it
+# The records of a replay
 
 
 def test_question_is_recorded_without_secrets(kaizen, run, root):
@@ -470,7 +471,7 @@ def test_question_is_recorded_without_secrets(kaizen, run, root):
     assert [path.name for path in kept if secret.encode() in path.read_bytes()] == []
 
 
-def test_parallel_and_killed_replays_leave_nothing(kaizen, root, run):
+def test_parallel_and_killed_replays_leave_no_folders(kaizen, root, run):
     made = run(Model())
     words = [sys.executable, str(ROOT / "kaizen.py"), "P6", "--id", made["id"], "--json"]
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
@@ -489,7 +490,7 @@ def test_parallel_and_killed_replays_leave_nothing(kaizen, root, run):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_gate_hash_covers_every_reached_module():
+def test_gate_hash_covers_every_module_gates_import():
     modules = layers.find_modules()
     left = ["pipeline." + gate.judge.partition(":")[0] for gate in registry.GATES.values()]
     reached = {"pipeline.gates.tests.box.main", "sandbox.confine"}  # started by path, not imported

@@ -1,4 +1,4 @@
-"""A run that dies after any of its events and is resumed ends as if nothing had happened."""
+"""A run that is killed after any of its events and resumed has the same result as without a crash."""
 
 import json
 import os
@@ -42,7 +42,7 @@ NUMBERS = (
 
 
 class Died(BaseException):
-    """The process died, as far as this process can pretend."""
+    """Raised instead of killing this process."""
 
 
 def kill_after(number, words, env, root):
@@ -68,7 +68,7 @@ def kaizen_in(root, *words, env=None):
 
 
 def describe_run(door, repo, answer):
-    """Return what must be the same with and without a crash."""
+    """Return the facts that a crash must not change."""
     run = door.store.place.root + f"/AI/work/runs/{answer['id']}/trace.jsonl"
     with open(run, encoding="utf-8") as file:
         events = [json.loads(line) for line in file]
@@ -104,7 +104,7 @@ def set_model(monkeypatch):
 
 @pytest.fixture
 def undisturbed(tmp_path_factory, set_model):
-    """Return what a run is like that does not die; made once."""
+    """Return the facts of a run without a crash, computed once."""
     if not _undisturbed:
         root = tmp_path_factory.mktemp("undisturbed")
         repo, door = target(root / "targetapp", QUICK), Door(str(root))
@@ -183,7 +183,7 @@ def test_run_killed_during_gate_repeats_it(cli, root, tmp_path):
     assert (resumed.json["outcome"], resumed.json["attempts"]["validate"]) == ("accepted", 1)
 
 
-def test_restart_does_not_refill_a_budget(door, monkeypatch, tmp_path, set_model):
+def test_resumed_run_keeps_its_spent_budget(door, monkeypatch, tmp_path, set_model):
     repo = target(tmp_path / "targetapp", QUICK)
     words = {"request": REQUEST, "repo": str(repo), "python": sys.executable}
     with server(Model()) as serving:
@@ -198,7 +198,7 @@ def test_restart_does_not_refill_a_budget(door, monkeypatch, tmp_path, set_model
 
 
 def test_illegal_event_is_refused_and_not_recorded(door):
-    """Try every event that cannot follow the first one, through the only way into the table."""
+    """Try to append every event that may not follow the first one."""
     protocol = load_shipped("factory")
     values = {
         "driver": "model", "request": "r", "repo": ".", "base_commit": "0" * 40, "options": {},
@@ -216,9 +216,9 @@ def test_illegal_event_is_refused_and_not_recorded(door):
     append({"event": "asked", "step": "plan", "attempt": 1}, 0)
     names = {name for allowed in machine.TABLE.values() for name in allowed}
     for name in sorted(names - {"answered", "judged", "aborted"}):
-        with pytest.raises(Conflict, match="not legal"):
+        with pytest.raises(Conflict, match="is not allowed"):
             append({"event": name, "step": "plan", "attempt": 1}, 1)
-    with pytest.raises(Conflict, match="moved on"):
+    with pytest.raises(Conflict, match="newer events"):
         append({"event": "aborted"}, 0)
 
     assert door("P3")["records"][0]["events"] == 1

@@ -1,4 +1,4 @@
-"""What is said about a diff before anybody is asked for an opinion."""
+"""The objections that reject a diff without asking a reviewer."""
 
 import pytest
 
@@ -37,11 +37,11 @@ def test_path_out_of_scope_is_an_objection(text):
 @pytest.mark.parametrize(
     "text", ["Other routes in app/main.py", "Any other route", "New functions beside app/main.py"]
 )
-def test_mentioned_file_may_change(text):
+def test_file_mentioned_as_place_may_change(text):
     assert rules({"app/main.py": b"x = 1\n"}, out_of_scope=[text]) == []
 
 
-def test_new_dependencies_are_objected_to():
+def test_new_dependency_is_an_objection():
     assert rules({"requirements.txt": b"requests\n"}) == [("dependency", "requirements.txt")]
     assert rules({"app/main.py": b"import json\nimport requests\n"}) == [
         ("dependency", "app/main.py")
@@ -57,7 +57,7 @@ def test_new_dependencies_are_objected_to():
         b"import fastapi\n",
     ],
 )
-def test_existing_module_is_no_new_dependency(source):
+def test_import_of_existing_module_is_allowed(source):
     assert rules({"app/main.py": source}) == []
 
 
@@ -68,14 +68,14 @@ def test_existing_module_is_no_new_dependency(source):
         ("app/main.py", b"from shelf.book import Book\n"), ("app/main.py", b"import httpx, typing_extensions\n"),
     ],
 )  # fmt: skip
-def test_added_or_required_module_is_allowed(path, source):
+def test_import_of_added_or_required_module_is_allowed(path, source):
     assert rules({path: source, "calc.py": b"", "src/shelf/book.py": b""}) == []
 
 
 @pytest.mark.parametrize(
     "path", ["backend/requirements.txt", "frontend/package.json", "package-lock.json", "x/uv.lock"]
 )
-def test_dependencies_are_read_in_every_folder(path):
+def test_dependency_file_in_any_folder_is_objection(path):
     assert rules({path: b"{}"}) == [("dependency", path)]
 
 
@@ -107,7 +107,7 @@ def test_plan_grants_only_requested_paths(request_, counts):
     assert filter_grants(GRANTS, request_) == counts
 
 
-def test_a_rejection_names_what_is_not_met():
+def test_rejection_without_criterion_is_refused():
     with pytest.raises(AnswerRefused, match="criterion"):
         validate_answer(
             '{"verdict": "reject", "reasons": [{"text": "I do not like it"}]}', MODELS["review"]

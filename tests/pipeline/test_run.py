@@ -1,4 +1,4 @@
-"""What can happen to a run: wrong answers, spent budgets, silent models, two at once. The gates take no time here."""
+"""Runs with wrong answers, spent budgets, silent models and two processes; with instant gates."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def quick(factory):
 
 
 def rejecting(question):
-    """A reviewer who reads: it approves what was asked for, and nothing else."""
+    """Answer as a reviewer that rejects the unrequested route /version."""
     if "/version" not in question:
         return json.dumps({"verdict": "approve"})
     reason = {
@@ -107,7 +107,7 @@ def test_review_uses_its_configured_model(quick):
 @pytest.mark.parametrize(
     "path", ["../x", "/tmp/x", "app/../../x", ".git/hooks/post-checkout", "C:\\x", "a\0b"]
 )
-def test_path_outside_target_is_asked_again(quick, tmp_path, path):
+def test_answer_with_outside_path_is_asked_again(quick, tmp_path, path):
     hostile = whole(path, "owned\n")
     model = Model(build=[hostile, GOOD["build"][0]])
     run = quick(model)
@@ -118,7 +118,7 @@ def test_path_outside_target_is_asked_again(quick, tmp_path, path):
     assert not (run.repo / ".git" / "hooks" / "post-checkout").exists()
 
 
-def test_repeated_hostile_answer_ends_stuck(quick, tmp_path):
+def test_repeated_hostile_answer_makes_run_stuck(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     before = everything(repo)
     run = quick(Model(build=[whole("../x", "owned\n")]), repo=repo)
@@ -130,7 +130,7 @@ def test_repeated_hostile_answer_ends_stuck(quick, tmp_path):
     assert everything(repo) == before
 
 
-def test_builder_may_not_change_protected_file(quick):
+def test_change_of_protected_file_is_sent_back(quick):
     model = Model(
         build=[
             GOOD["build"][0] + whole("tests/test_main.py", "def test_root():\n    assert True\n")
@@ -142,7 +142,7 @@ def test_builder_may_not_change_protected_file(quick):
     assert "tests/test_main.py is protected" in model.questions("build")[1]
 
 
-def test_builder_may_refuse_ambiguous_spec_once(quick):
+def test_builder_may_call_spec_ambiguous_once(quick):
     model = Model(build=["AMBIGUOUS: which status?", GOOD["build"][0]])
     run = quick(model)
 
@@ -206,7 +206,7 @@ REFUSED = [
 ]
 
 
-def test_two_refused_patches_ask_for_whole_files(quick):
+def test_two_refused_patches_request_whole_files(quick):
     model = Model(build=[*REFUSED[:2], GOOD["build"][0]])
     quick(model)
 
@@ -316,7 +316,7 @@ def test_secret_in_an_answer_is_not_stored(quick):
                 assert secret.encode() not in file.read(), name
 
 
-def test_apply_changes_the_tree_unstaged(quick, tmp_path):
+def test_apply_changes_working_tree_without_staging(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     write(repo, {"README.md": "mine\n"})
     run = quick(Model(), "--apply", repo=repo)
@@ -365,7 +365,7 @@ def test_missing_model_is_refused_before_recording(cli, tmp_path):
         (["--python", "no-such-python"], 3),
     ],
 )  # fmt: skip
-def test_invalid_option_is_refused_with_exit_code(cli, tmp_path, words, code):
+def test_invalid_option_exits_with_its_code(cli, tmp_path, words, code):
     repo = target(tmp_path / "targetapp", QUICK)
     given = {"--request": "add a /health endpoint", "--repo": str(repo)} | dict([words])
     flat = [word for pair in given.items() for word in pair]
@@ -451,7 +451,7 @@ def test_run_is_refused_in_a_batch(cli, tmp_path):
     assert done.exit_code == 1 and "batch" in done.err
 
 
-def test_scout_reads_but_cannot_write(quick):
+def test_scout_can_read_but_not_write(quick):
     calls = [
         ("list", {}),
         ("read", {"path": "app/main.py"}),

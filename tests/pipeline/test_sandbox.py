@@ -1,4 +1,4 @@
-"""What a command still can do in a box, and what is said about it or refused. (test_escapes.py tries to get out.)"""
+"""What a command can do in a box, its environment and limits, and errors. (test_escapes.py tries to escape.)"""
 
 import json
 import os
@@ -16,18 +16,20 @@ from kaizen_components.sandbox import bubblewrap, probe, seatbelt
 from kaizen_components.sandbox import run as sandbox
 
 from ..conftest import ROOT
-from .boxes import LIMITS, boxed, living_in, soon
+from .boxes import LIMITS, list_processes_in, run_boxed, wait_until
 
 
 def test_command_gets_only_needed_environment(level, folder, monkeypatch):
     monkeypatch.setenv("KAIZEN_LLM_API_KEY", "not-for-the-box")
     monkeypatch.setenv("TZ", "UTC+3")
-    seen = boxed(folder, "print(json.dumps(dict(os.environ)))", variables={"PYTHONHASHSEED": "7"})
+    result = run_boxed(
+        folder, "print(json.dumps(dict(os.environ)))", variables={"PYTHONHASHSEED": "7"}
+    )
 
-    given = json.loads(seen.stdout.text())
+    environment = json.loads(result.stdout.text())
     allowed = {"PATH", "LANG", "TZ", "HOME", "TMPDIR", "PYTHONHASHSEED", "PWD", "LC_CTYPE"}
-    assert set(given) <= allowed and given["PWD"] == str(folder)
-    assert (given["PYTHONHASHSEED"], given["TZ"]) == ("7", "UTC+3")
+    assert set(environment) <= allowed and environment["PWD"] == str(folder)
+    assert (environment["PYTHONHASHSEED"], environment["TZ"]) == ("7", "UTC+3")
 
 
 def test_command_can_write_folder_home_and_tmp(level, folder):
@@ -41,18 +43,18 @@ import multiprocessing
 multiprocessing.Lock()
 """
     token = f"home-{os.getpid()}-{time.monotonic_ns()}"
-    seen = boxed(folder, code.replace('"x"', repr(token)))
+    result = run_boxed(folder, code.replace('"x"', repr(token)))
 
-    assert seen.exit_code == 0, seen.stderr.text()
-    made = folder / "sub dir" / "é.txt"
-    assert made.read_text() == "made" and made.stat().st_uid == os.getuid()
+    assert result.exit_code == 0, result.stderr.text()
+    path = folder / "sub dir" / "é.txt"
+    assert path.read_text() == "made" and path.stat().st_uid == os.getuid()
     assert list(pathlib.Path(tempfile.gettempdir()).glob(f"kaizen-box-*/home/{token}")) == []
 
 
 def test_loopback_inside_box_works_at_level_l3(strongest, folder):
     code = "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()).close(); print('met')"
 
-    assert boxed(folder, code).stdout.text() == "met\n"
+    assert run_boxed(folder, code).stdout.text() == "met\n"
 
 
 def test_pytest_of_target_runs_in_box(level, folder):
@@ -70,31 +72,31 @@ def test_pytest_of_target_runs_in_box(level, folder):
         "--junitxml=out/report.xml",
         "test_it.py",
     ]
-    seen = sandbox.run_in_sandbox(argv, str(folder), 120, reads=(sys.prefix, sys.base_prefix))
+    result = sandbox.run_in_sandbox(argv, str(folder), 120, reads=(sys.prefix, sys.base_prefix))
 
-    assert seen.exit_code == 0, seen.stdout.text() + seen.stderr.text()
+    assert result.exit_code == 0, result.stdout.text() + result.stderr.text()
     assert 'tests="1"' in (folder / "out/report.xml").read_text()
 
 
 def test_node_runs_within_the_memory_limit(level, folder, tool):
-    seen = sandbox.run_in_sandbox([tool("node"), "-e", "console.log(1 + 1)"], str(folder), 60)
+    result = sandbox.run_in_sandbox([tool("node"), "-e", "console.log(1 + 1)"], str(folder), 60)
 
-    assert seen.stdout.text() == "2\n", seen.stderr.text()
+    assert result.stdout.text() == "2\n", result.stderr.text()
 
 
 def test_setuid_bit_is_removed_after_the_run(strongest, folder):
-    seen = boxed(folder, "open('evil', 'w').close(); os.chmod('evil', 0o6755)")
+    result = run_boxed(folder, "open('evil', 'w').close(); os.chmod('evil', 0o6755)")
 
-    assert seen.exit_code == 0, seen.stderr.text()
+    assert result.exit_code == 0, result.stderr.text()
     if os.getuid() == 0:
         assert (folder / "evil").stat().st_mode & 0o6000 == 0
 
 
 def test_box_has_no_capabilities(strongest, folder):
-    seen = boxed(folder, "print(open('/proc/self/status').read())")
+    result = run_boxed(folder, "print(open('/proc/self/status').read())")
 
     for name in ("CapPrm", "CapEff", "CapAmb"):
-        assert f"{name}:\t0000000000000000" in seen.stdout.text()
+        assert f"{name}:\t0000000000000000" in result.stdout.text()
 
 
 def test_box_has_limits_and_highest_oom_score(level, folder):
@@ -106,18 +108,20 @@ print(open("/proc/self/oom_score_adj").read())
 """
     limits = {"CORE": 0, "DATA": 200 << 20, "FSIZE": 8 << 20, "NOFILE": 1_024}
     limits["CPU"] = 61 * os.cpu_count()
-    inside, score = boxed(folder, code, limits=LIMITS, facts=limits).stdout.text().split("\n")[:2]
+    inside, score = (
+        run_boxed(folder, code, limits=LIMITS, facts=limits).stdout.text().split("\n")[:2]
+    )
 
     assert (json.loads(inside), score) == (limits, "1000")
 
 
 def test_box_has_no_supplementary_groups(strongest, folder):
     if os.getuid() != 0:
-        pytest.skip("only root may set groups, and only root's would be useful")
+        pytest.skip("only root can set groups")
     groups = os.getgroups()
     os.setgroups([*groups, 12_345])
     try:
-        assert boxed(folder, "print(os.getgroups())").stdout.text() == "[]\n"
+        assert run_boxed(folder, "print(os.getgroups())").stdout.text() == "[]\n"
     finally:
         os.setgroups(groups)
 
@@ -125,26 +129,28 @@ def test_box_has_no_supplementary_groups(strongest, folder):
 def test_box_has_its_own_namespaces(strongest, folder):
     names = ("ipc", "mnt", "net", "pid", "uts")
     code = f"print(*(os.readlink(f'/proc/self/ns/{{name}}') for name in {names}))"
-    inside = boxed(folder, code).stdout.text().split()
+    inside = run_boxed(folder, code).stdout.text().split()
 
     outside = [os.readlink(f"/proc/self/ns/{name}") for name in names]
     assert len(inside) == len(names) and not {*inside} & {*outside}
 
 
 def test_protection_names_level_and_limits(level, folder):
-    seen = boxed(folder, "", timeout_s=600)
+    result = run_boxed(folder, "", timeout_s=600)
 
-    assert seen.protection.startswith(level) and "2048 MB, 256 processes, 600 s" in seen.protection
-    assert ("KAIZEN_SANDBOX_MAX" in seen.protection) == (level != "L3")
+    assert (
+        result.protection.startswith(level) and "2048 MB, 256 processes, 600 s" in result.protection
+    )
+    assert ("KAIZEN_SANDBOX_MAX" in result.protection) == (level != "L3")
     if level == "L3":
-        assert "bubblewrap 0." in seen.protection and "no network" in seen.protection
+        assert "bubblewrap 0." in result.protection and "no network" in result.protection
 
 
 def test_result_names_the_limit_that_ended_it(level, folder):
-    seen = boxed(folder, "while True: sys.stdout.write('x' * 65536)", limits=LIMITS)
+    result = run_boxed(folder, "while True: sys.stdout.write('x' * 65536)", limits=LIMITS)
 
-    assert seen.stopped == "it wrote more than 8 MB of output"
-    assert len(seen.stdout.text()) < 1_100_000 and seen.exit_code == 137
+    assert result.stopped == "it wrote more than 8 MB of output"
+    assert len(result.stdout.text()) < 1_100_000 and result.exit_code == 137
 
 
 def test_missing_level_is_refused_with_remedy(monkeypatch):
@@ -183,9 +189,9 @@ def test_bubblewrap_without_isolation_is_rejected(monkeypatch, tmp_path):
 
 
 def test_probe_lists_what_weak_box_allows():
-    said = probe.probe_box(sandbox.open_limited, sandbox.MUST["L3"])
+    report = probe.probe_box(sandbox.open_limited, sandbox.MUST["L3"])
 
-    assert said.startswith("does not hold: read, write") and "network" in said
+    assert report.startswith("does not hold: read, write") and "network" in report
 
 
 def test_unknown_sandbox_max_is_refused(monkeypatch):
@@ -227,9 +233,11 @@ def test_linked_folder_is_readable_by_both_paths(level, folder, tmp_path):
     (tmp_path / "real/x").write_text("seen")
     (tmp_path / "link").symlink_to("real")
     names = [str(tmp_path / name / "x") for name in ("link", "real")]
-    seen = sandbox.run_in_sandbox(["cat", *names], str(folder), 20, reads=(str(tmp_path / "link"),))
+    result = sandbox.run_in_sandbox(
+        ["cat", *names], str(folder), 20, reads=(str(tmp_path / "link"),)
+    )
 
-    assert seen.stdout.text() == "seenseen", seen.stderr.text()
+    assert result.stdout.text() == "seenseen", result.stderr.text()
 
 
 LONG = """
@@ -241,25 +249,25 @@ sandbox.run_in_sandbox(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
 
 def test_box_ends_when_its_parent_is_killed(strongest, folder):
     code = LONG.format(root=str(ROOT), folder=str(folder))
-    environment = {**os.environ, "TMPDIR": str(folder.parent)}  # what it cannot remove any more
+    environment = {**os.environ, "TMPDIR": str(folder.parent)}  # a killed parent leaves its folder
     waiting = subprocess.Popen([sys.executable, "-c", code], env=environment)
-    assert soon(lambda: (folder / "begun").exists()), "it never began"
+    assert wait_until(lambda: (folder / "begun").exists()), "it never began"
     waiting.kill()
     waiting.wait()
 
-    assert soon(lambda: living_in(folder) == [])
+    assert wait_until(lambda: list_processes_in(folder) == [])
 
 
 AS_SOMEBODY = """
 import sys; sys.path.insert(0, {root!r})
 from kaizen_components.sandbox import run as sandbox
-seen = sandbox.run_in_sandbox(["sh", "-c", "{look}"], {folder!r}, 30)
-print(seen.level, seen.exit_code, seen.stdout.text().split())
+result = sandbox.run_in_sandbox(["sh", "-c", "{look}"], {folder!r}, 30)
+print(result.level, result.exit_code, result.stdout.text().split())
 """
 
 
 def test_ordinary_user_gets_level_l3(tmp_path, tool):
-    """When these tests run as root; else all of them show it."""
+    """This needs root; otherwise all tests here run as an ordinary user."""
     if os.getuid() != 0:
         pytest.skip("these tests run as an ordinary user already")
     tool("bwrap")
@@ -292,9 +300,9 @@ def test_ordinary_user_gets_level_l3(tmp_path, tool):
 
 
 def test_output_is_captured_but_not_printed(level, folder, capfd):
-    seen = boxed(folder, "print('to be kept')")
+    result = run_boxed(folder, "print('to be kept')")
 
-    assert seen.stdout.text() == "to be kept\n"
+    assert result.stdout.text() == "to be kept\n"
     assert "to be kept" not in "".join(capfd.readouterr())
 
 

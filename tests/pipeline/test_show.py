@@ -1,4 +1,4 @@
-"""Runs as people look at them: P2 as a card, P3 as a list with the pass rates of its stages."""
+"""P2 as a card, and P3 as a list with the pass rates of the stages."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ ENTRIES = "SELECT count(*) FROM log"
 
 @pytest.fixture
 def run(kaizen, tmp_path, monkeypatch):
-    """`run(model)`: a run of the factory with gates that take no time; its answer, or None if it has to wait."""
+    """`run(model)` does a factory run with instant gates; it returns None if the run pauses."""
     monkeypatch.setenv("COLUMNS", "80")
     targets = {}
 
@@ -128,7 +128,7 @@ def test_hostile_text_is_escaped_and_fits(kaizen, run):
     assert "\x1b" not in kaizen("P3")["text"]
 
 
-def test_card_writes_nothing_and_matches_json(kaizen, run, cli):
+def test_card_matches_json_and_writes_no_record(kaizen, run, cli):
     run(Model())
     count = kaizen.store.reader().value(ENTRIES)
     card = kaizen("P2", id="@last")
@@ -138,7 +138,7 @@ def test_card_writes_nothing_and_matches_json(kaizen, run, cli):
     assert printed == {name: value for name, value in card.items() if name != "text"}
 
 
-def test_a_card_is_no_file(run, cli, kaizen):
+def test_card_refuses_out_and_open(run, cli, kaizen):
     run(Model())
 
     assert (
@@ -165,7 +165,7 @@ def test_list_shows_pass_rates_and_flakiest_stage(kaizen, run):
     assert "The flakiest stage is build." in found["text"]
 
 
-def test_undecided_gate_is_not_flaky(kaizen, run, real_gates):
+def test_undecided_gate_has_no_pass_rate(kaizen, run, real_gates):
     run(Model(), settings=QUICK.replace('"python"', '"no-such-tool"'))
     ready = next(stage for stage in kaizen("P3")["stages"] if stage["stage"] == "ready")
 
@@ -173,7 +173,7 @@ def test_undecided_gate_is_not_flaky(kaizen, run, real_gates):
     assert kaizen("P3")["flakiest"] is None
 
 
-def test_a_list_without_runs_says_so(kaizen):
+def test_list_without_runs_says_nothing_found(kaizen):
     kaizen("K1")
 
     assert kaizen("P3")["text"] == "Nothing found."

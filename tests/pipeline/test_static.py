@@ -1,4 +1,4 @@
-"""VALIDATE: what is new is found, what was there is not held against anybody, and nothing is hidden from it."""
+"""VALIDATE reports new findings, accepts those of the base, and cannot be silenced by the candidate."""
 
 import json
 import os
@@ -32,13 +32,13 @@ WRONG = GOOD.replace("number * 2", "str(number)")
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory):
-    """One for all tests here: what is kept in it must not change any verdict."""
+    """Return one folder for all tests here: the memos in it must not change a verdict."""
     return str(tmp_path_factory.mktemp("scratch"))
 
 
 @pytest.fixture
 def judge(tmp_path, scratch):
-    """`judge(base, changes)`: the verdict on a real repository, exported and changed as a run does it."""
+    """Return judge(base, changes), which judges a repository exported and changed like in a run."""
 
     def judge_change(base, changes, **given):
         job = make_job(
@@ -50,9 +50,7 @@ def judge(tmp_path, scratch):
         )
         before = everything(job.base), everything(job.head)
         verdict = static.judge_static(job)
-        assert (everything(job.base), everything(job.head)) == before, (
-            "a gate writes into neither tree"
-        )
+        assert (everything(job.base), everything(job.head)) == before, "the gate changed a tree"
         return verdict
 
     return judge_change
@@ -96,7 +94,7 @@ def test_findings_of_the_base_do_not_fail(judge):
     assert verdict.facts["mypy"] == {"base": 1, "head": 1}
     assert (
         verdict.runs[-1].tree != verdict.runs[0].tree or len(verdict.runs) == 3
-    )  # the base may be known already
+    )  # another test may have measured the base
 
 
 def test_moved_findings_are_not_new(judge):
@@ -397,7 +395,7 @@ sys.exit(1)"""
     )
     assert (
         judge(base, {"d.txt": "x\n"}, settings=silent).reason == "missing"
-    )  # nothing shows that it is no worse
+    )  # without output, new failures cannot be told from old ones
 
 
 def test_own_command_uses_protected_files_of_base(judge):
@@ -434,7 +432,7 @@ def test_newly_failing_own_tests_are_regression(tmp_path, scratch):
 
     assert (
         own_gate.judge_with_own_command(
-            job, "test", lambda job: pytest.fail("it is replaced")
+            job, "test", lambda job: pytest.fail("our gate was run")
         ).reason
         == "regression"
     )

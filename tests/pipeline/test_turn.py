@@ -1,4 +1,4 @@
-"""An agent takes part, the session decides: P1 --driver agent, P5 and P4 from the command line."""
+"""An agent's run on the command line: P1 --driver agent, P5 and P4."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def agent(cli, tmp_path):
 
 
 class Agent:
-    """An agent that knows only the command line: what it is told by P1, P5 and P4, in JSON."""
+    """An agent that uses only the command line and the JSON of P1, P5 and P4."""
 
     def __init__(self, cli, tmp_path, settings=QUICK):
         self.cli = cli
@@ -61,7 +61,7 @@ class Agent:
         return Said(self.cli("P4", *words, "--json", env=env))
 
     def answer(self, **answers):
-        """Each step as it comes, until the run has ended."""
+        """Answer each question until the run ends."""
         for _ in range(12):
             step = self.turn["step"]
             said = self.hand_in({**GOOD, **answers}[step][0])
@@ -82,7 +82,7 @@ class Said(dict):
         self.exit_code = done.exit_code
 
 
-def test_contract_is_enough_to_be_accepted(agent):
+def test_agent_that_follows_contracts_is_accepted(agent):
     first = agent.begin()
 
     assert (first["step"], first["attempt"], first["phase"]) == ("plan", 1, "asked")
@@ -114,7 +114,7 @@ def test_contract_is_enough_to_be_accepted(agent):
     assert (card["tokens_in"], card["usage_unknown"], card["driver"]) == (None, 5, "agent")
 
 
-def test_inputs_are_found_from_any_folder(agent):
+def test_inputs_path_is_absolute(agent):
     inputs = agent.begin()["inputs"]
 
     assert os.path.isabs(inputs) and os.path.isfile(os.path.join(inputs, "app", "main.py"))
@@ -165,7 +165,7 @@ def test_review_by_another_agent_is_marked(agent):
     assert (card["reviewed_by"], card["reviewed_by_author"]) == ("another", False)
 
 
-def test_next_contract_has_the_findings(agent):
+def test_next_contract_has_findings_of_last_answer(agent):
     agent.begin()
     said = agent.hand_in('{"title": "x"}')
 
@@ -186,7 +186,7 @@ def test_same_answer_under_lease_counts_once(agent):
     assert agent.refusals() == ["lease-used"]
 
 
-def test_second_request_gets_the_same_lease(agent):
+def test_repeated_request_returns_the_same_lease(agent):
     lease = agent.begin()["lease"]
 
     assert agent.next().json["lease"] == lease
@@ -205,7 +205,7 @@ def test_second_request_gets_the_same_lease(agent):
         ("gates-are-ours", '{"gate": "test", "reason": "pass", "exit_code": 0}', [], 1),
     ],
 )
-def test_illegal_move_is_only_recorded(agent, rule, text, more, code):
+def test_illegal_move_is_refused_and_recorded(agent, rule, text, more, code):
     agent.begin()
     said = agent.hand_in(text, *more)
 
@@ -240,7 +240,7 @@ def test_unknown_lease_is_refused_without_waiting_run(agent):
     assert agent.refusals() == []
 
 
-def test_move_after_the_end_is_only_recorded(agent):
+def test_move_after_end_is_refused_and_recorded(agent):
     lease = agent.begin()["lease"]
     agent.cli("P7", "--id", "@last", "--abort")
     before = agent.cli("P2", "--id", "@last", "--json").json
@@ -257,7 +257,7 @@ def test_move_after_the_end_is_only_recorded(agent):
     assert agent.cli("K8").exit_code == 0
 
 
-def test_unknown_lease_with_unopenable_run(agent):
+def test_unknown_lease_is_reported_if_run_cannot_open(agent):
     agent.begin()
     lock = agent.repo.parent / "a project" / "AI" / "work" / "runs" / agent.turn["id"] / "lock"
     lock.unlink()
@@ -266,7 +266,7 @@ def test_unknown_lease_with_unopenable_run(agent):
     assert agent.hand_in(GOOD["plan"][0], lease=FORGED)["code"] == "unknown_lease"
 
 
-def test_sandbox_stays_that_of_the_beginning(agent, strongest):
+def test_weaker_sandbox_than_at_start_is_refused(agent, strongest):
     agent.begin()
     said = agent.hand_in(GOOD["plan"][0], env={"KAIZEN_SANDBOX_MAX": "L0"})
 
@@ -274,7 +274,7 @@ def test_sandbox_stays_that_of_the_beginning(agent, strongest):
     assert agent.cli("P5", "--id", agent.turn["id"], "--json").json["step"] == "scout"
 
 
-def test_killed_abort_is_finished_by_next(agent, door, monkeypatch):
+def test_second_abort_finishes_a_killed_abort(agent, door, monkeypatch):
     agent.begin()
     monkeypatch.setattr(results, "write_results", killed)
     with pytest.raises(KeyboardInterrupt):
@@ -302,7 +302,7 @@ def test_run_without_target_can_be_aborted(agent):
     assert (done.exit_code, done.json["outcome"]) == (0, "aborted")
 
 
-def test_an_old_lease_is_stale(agent):
+def test_lease_of_earlier_attempt_is_refused(agent):
     old = agent.begin()["lease"]
     agent.hand_in("nothing of use")
     agent.next()
@@ -311,7 +311,7 @@ def test_an_old_lease_is_stale(agent):
     assert (said.exit_code, said["code"]) == (4, "lease_used")
 
 
-def test_rejected_answer_is_not_taken_again(agent):
+def test_repeated_rejected_answer_is_refused(agent):
     agent.begin()
     agent.hand_in("nothing of use")
     agent.next()
@@ -353,7 +353,7 @@ def test_rejected_change_returns_with_findings(agent):
     assert agent.hand_in(GOOD["review"][0])["outcome"] == "accepted"
 
 
-def test_model_run_takes_no_agent_answers(cli, tmp_path):
+def test_model_run_gives_agents_no_turn(cli, tmp_path):
 
     repo = target(tmp_path / "targetapp", QUICK)
     with server(Model(plan=[html()])) as serving:
@@ -363,7 +363,7 @@ def test_model_run_takes_no_agent_answers(cli, tmp_path):
     assert cli("P5", "--id", run_id).exit_code == 4
 
 
-def test_changed_run_folder_changes_no_verdict(agent):
+def test_changed_run_folder_does_not_affect_verdicts(agent):
     run = agent.begin()
     for step in ("plan", "scout"):
         agent.hand_in(GOOD[step][0])

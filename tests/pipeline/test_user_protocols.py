@@ -225,7 +225,7 @@ def test_failing_prompt_blocks_run(cli, root, repo):
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
-    assert "The prompt of notes cannot be made." in done.json["says"]
+    assert "The prompt of the step notes cannot be rendered." in done.json["says"]
 
 
 def test_prompt_cannot_multiply_text(cli, root, repo):

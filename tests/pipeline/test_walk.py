@@ -1,4 +1,4 @@
-"""A random walk over P1, P4, P5 and P7: whatever is handed in, no run is accepted that its gates have not proven."""
+"""A random walk over P1, P4, P5 and P7: a run is accepted only if its gates have proven it."""
 
 import os
 import pathlib
@@ -36,7 +36,7 @@ WRONG = [
 TEXTS = st.one_of(st.sampled_from([*RIGHT.values(), *WRONG]), st.text(min_size=1, max_size=200))
 STEPS = st.sampled_from([None, None, None, "plan", "review"])
 ACTORS = st.sampled_from(["one", "two"])
-# What a refused move may be called; everything else is a bug of ours.
+# The codes of refused moves; any other code is a bug.
 RECORDED = {
     "lease_used", "stale_lease", "another_step", "changed_base", "rejected_before", "gates_are_ours", "write_set",
     "step_is_leased", "run_ended",
@@ -61,7 +61,7 @@ class Walk(RuleBasedStateMachine):
         return target(self.place / "targetapp", QUICK)
 
     def look_at_accepted(self, accepted):
-        """Whether the results are there, and what their gate would take."""
+        """Check that every accepted run has a result that its gate accepts."""
         assert branches(self.repo) == accepted
         for name in accepted:
             words = ["git", "grep", "-q", "/health", f"kaizen/{name}", "--", "app/main.py"]
@@ -213,7 +213,7 @@ def refusals(states):
 
 
 def settled(states, failed):
-    """The states without what a refusal changes, and without the runs that failed."""
+    """Return the states of runs that have not failed, without the counts of refusals."""
     return {
         id: {**state, "refusals": None, "illegal_moves": None}
         for id, state in states.items()
@@ -228,7 +228,7 @@ Walk.TestCase.settings = settings(
 
 
 class WalkOfOwn(Walk):
-    """The same over a protocol of a user's own, whose gate is a script in the target."""
+    """The same walk with a user protocol whose gate is a script in the target."""
 
     right: ClassVar = {"notes": '{"title": "Two", "lines": ["Adds /health."]}'}
     cheat: ClassVar = {"notes": '{"title": "Two", "lines": ["Various fixes."]}'}
@@ -245,7 +245,7 @@ class WalkOfOwn(Walk):
 
     @rule()
     def meddle(self):
-        """A gate that likes everything, put where the gate's own files are."""
+        """Replace the gate by one that accepts everything."""
         put(self.place, changed(lambda given: given["steps"]["check"].update(command=["true"])))
         for run in self.records.runs():
             script = (

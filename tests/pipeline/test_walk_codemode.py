@@ -1,4 +1,4 @@
-"""A random walk over codemode: no eval is delivered that the gates have not proven."""
+"""A random walk with codemode: an eval is delivered only if the gates have proven it."""
 
 import os
 import sys

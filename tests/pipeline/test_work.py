@@ -1,4 +1,4 @@
-"""The files of a run: made from its records and a real target, and cleared away when it ends."""
+"""The workspace of a run: the input of its gates, and the result files at its end."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ TESTS = whole("tests/test_health.py", TEST)
 
 
 class Records:
-    """The events of a run in tables as the migration makes them, read as the ledger reads them."""
+    """The events of a run in an SQLite database with the tables of the migration."""
 
     def __init__(self, run):
         self.run = run
@@ -100,7 +100,7 @@ def test_gate_gets_trees_hashes_and_changes(repo, work):
     assert everything(repo) == before
 
 
-def test_job_made_again_is_the_same(work):
+def test_repeated_job_has_the_same_tree(work):
     first = work.make_job(GIVEN, whole("app/left.py", "X = 1\n"), None)
     second = work.make_job(GIVEN, BUILD, None)
 
@@ -108,7 +108,7 @@ def test_job_made_again_is_the_same(work):
     assert first.head_tree != second.head_tree == work.make_job(GIVEN, BUILD, None).head_tree
 
 
-def test_gate_without_answer_gets_the_base(work):
+def test_gate_without_edits_gets_the_base(work):
     job = work.make_base_job()
 
     assert job.base == job.head
@@ -126,7 +126,7 @@ def test_validate_judges_the_candidate(work):
     ]
 
 
-def test_run_leaves_spec_brief_and_diff(root, repo, work, records):
+def test_results_are_spec_brief_and_diff(root, repo, work, records):
     for step, text in (("plan", SPEC), ("scout", BRIEF)):
         records.answer(step, 1, f"Here it is:\n{json.dumps(text)}\n")
     records.answer("build", 1, whole("app/other.py", "X = 1\n"))
@@ -152,16 +152,16 @@ def test_run_leaves_spec_brief_and_diff(root, repo, work, records):
     assert everything(repo) == before
 
 
-def test_leaving_twice_is_leaving_once(work, records):
+def test_results_written_twice_are_equal(work, records):
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, BUILD)
     first = write_results(work, records)
 
     assert write_results(work, records) == first
-    assert work.base  # can be had again
+    assert work.base  # is created again
 
 
-def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
+def test_results_use_newest_valid_answers(root, work, records):
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, BUILD)
     records.answer("build", 2, "I would rather write prose.")
@@ -172,7 +172,7 @@ def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
     assert "/health" in (root / kept["change.diff"]["path"]).read_text()
 
 
-def test_run_without_answers_leaves_nothing(root, work, records):
+def test_run_without_valid_answers_has_no_results(root, work, records):
     records.answer("plan", 1, "no idea")
 
     assert write_results(work, records) == {}

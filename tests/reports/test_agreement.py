@@ -1,4 +1,4 @@
-"""Reports about the same records agree."""
+"""Reports on the same records agree with each other, with the clock and with their files."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def report_data(kaizen):
-    """`report_data(code)`: the data of a report; nothing is written."""
+    """`report_data(code)`: the JSON answer of a report; no file is written."""
     return lambda code, **options: kaizen(code, out="-", format="json", timezone="UTC", **options)
 
 
@@ -15,7 +15,7 @@ def start(kaizen, title="A task"):
     return kaizen("W1", title=title, summary="To be done.")["id"]
 
 
-def test_task_marked_done_twice_counts_once(kaizen, report_data):
+def test_task_marked_done_twice_is_counted_once(kaizen, report_data):
     task = start(kaizen)
     kaizen("W2", id=task, status="done")
     first = report_data("R1", id=task)["data"]["lead_time_ms"]
@@ -26,13 +26,13 @@ def test_task_marked_done_twice_counts_once(kaizen, report_data):
     assert report_data("R1", id=task)["data"]["lead_time_ms"] == first
 
 
-def test_span_cost_counts_for_task_in_every_report(kaizen, report_data):
+def test_task_cost_includes_child_spans_in_every_report(kaizen, report_data):
     task = start(kaizen)
     whole = kaizen("T1", name="whole", task_id=task, cost_usd=1)["id"]
     kaizen("T1", name="part", parent=whole, cost_usd=9)
 
-    (dearest,) = report_data("R8")["data"]["dearest"]
-    assert (dearest["task_id"], dearest["cost_usd"]) == (task, 10)
+    (most_expensive,) = report_data("R8")["data"]["dearest"]
+    assert (most_expensive["task_id"], most_expensive["cost_usd"]) == (task, 10)
     assert report_data("R1", id=task)["data"]["cost"]["cost_usd"] == 10
 
 
@@ -43,54 +43,53 @@ def test_canceled_task_has_no_open_objection(kaizen, report_data):
     kaizen("W2", id=task, status="canceled")
 
     assert report_data("R8")["data"]["next"] == []
-    assert "does not work" not in next(
-        (one["items"] for one in kaizen("R0")["parts"] if one["name"] == "verdicts"), ""
-    )
+    parts = {part["name"]: part["items"] for part in kaizen("R0")["parts"]}
+    assert "does not work" not in parts.get("verdicts", "")
 
 
-def test_flow_names_its_starting_counts(kaizen, report_data):
+def test_flow_caption_names_its_starting_counts(kaizen, report_data):
     tasks = [start(kaizen) for _ in range(3)]
     for task in tasks:
         kaizen("W2", id=task, status="done")
     kaizen("W2", id=tasks[0], status="open")
     text = kaizen("R8", out="-", format="md", timezone="UTC", days=1)["document"]
 
-    assert "Done and canceled are counted from 0 and 0 on." in text
+    assert "The areas begin at 0 done and 0 canceled tasks" in text
 
 
-def test_filter_without_hits_does_not_claim_empty_database(kaizen):
+def test_filter_without_matches_says_no_proof_fits(kaizen):
     kaizen("Q1", title="Looked at it.")
 
     assert "No proof matches." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
     assert "No proof matches." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
 
 
-def test_times_are_read_in_the_given_timezone(kaizen, monkeypatch, report_data):
+def test_since_is_read_in_given_timezone(kaizen, monkeypatch, report_data):
     start(kaizen)
-    found = []
+    documents = []
     for zone in ("UTC", "Asia/Kathmandu"):
         monkeypatch.setenv("TZ", zone)
-        found.append(
+        documents.append(
             kaizen("R4", out="-", format="md", since="2026-11-12", timezone="Europe/Berlin")[
                 "document"
             ]
         )
 
-    assert found[0] == found[1] and "since 2026-11-12 00:00" in found[0]
+    assert documents[0] == documents[1] and "since 2026-11-12 00:00" in documents[0]
 
 
-def test_screen_output_equals_file_bytes(cli, root):
+def test_printed_report_equals_report_file(cli, root):
     cli("W1", "--title", "Prix\u00a010\u202f% \u009b31m", "--summary", "a\tb")
     for ending in ("html", "md", "json"):
-        cli("R1", "--id", "@last", "--format", ending, "--out", str(root / f"one.{ending}"))
-        shown = cli("R1", "--id", "@last", "--format", ending, "--out", "-").out
+        cli("R1", "--id", "@last", "--format", ending, "--out", str(root / f"report.{ending}"))
+        printed = cli("R1", "--id", "@last", "--format", ending, "--out", "-").out
 
-        assert shown == (root / f"one.{ending}").read_text()
-        assert "\u009b" not in shown
-    assert json.loads(shown)["data"]["record"]["title"] == "Prix\u00a010\u202f% \u009b31m"
+        assert printed == (root / f"report.{ending}").read_text()
+        assert "\u009b" not in printed
+    assert json.loads(printed)["data"]["record"]["title"] == "Prix\u00a010\u202f% \u009b31m"
 
 
-def test_op_id_repeats_first_answer(kaizen, root):
+def test_same_op_id_returns_first_answer_again(kaizen, root):
     start(kaizen)
     first = kaizen("R1", op_id="once")
     again = kaizen("R1", op_id="once")
@@ -99,7 +98,7 @@ def test_op_id_repeats_first_answer(kaizen, root):
     assert len(list((root / "AI/db/exports").iterdir())) == 1
 
 
-def test_file_outside_project_keeps_the_given_path(kaizen, tmp_path):
+def test_path_outside_project_is_printed_as_given(kaizen, tmp_path):
     kaizen("K1")
     out = str(tmp_path / "elsewhere.html")
 
@@ -113,7 +112,7 @@ def test_machine_dependent_timezone_is_refused(cli, name):
     assert cli("R8", "--timezone", name, "--out", "-").exit_code == 2
 
 
-def test_time_outside_calendar_is_refused(cli):
+def test_time_after_year_9999_is_refused(cli):
     cli("K1")
     answer = cli(
         "R1",
@@ -129,14 +128,14 @@ def test_time_outside_calendar_is_refused(cli):
     assert (answer.exit_code, answer.error["code"]) == (2, "time_out_of_range")
 
 
-def test_ordinary_letters_and_spaces_are_kept(kaizen):
+def test_joiners_in_ordinary_text_are_kept(kaizen):
     title = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469"
     task = start(kaizen, title)
 
     assert title in kaizen("R1", id=task, out="-", format="html")["document"]
 
 
-def test_named_period_is_reproducible_on_later_days(kaizen, monkeypatch):
+def test_named_period_gives_same_report_later(kaizen, monkeypatch):
     from kaizen_components.records import ids
 
     start(kaizen)
@@ -149,7 +148,7 @@ def test_named_period_is_reproducible_on_later_days(kaizen, monkeypatch):
     assert kaizen("R9", month=month, out="-", format="md", timezone="UTC")["document"] == today
 
 
-def test_digest_without_room_names_since(kaizen):
+def test_digest_without_room_suggests_since(kaizen):
     start(kaizen)
     kaizen("R0", actor="reader")
     for number in range(5):

@@ -1,7 +1,7 @@
-"""R7: each pattern as prose, and who refers to it."""
+"""R7: anti-patterns as prose, and the records that refer to each."""
 
 
-def add(kaizen, title="Sleep in tests", **more):
+def add_pattern(kaizen, title="Sleep in tests", **more):
     return kaizen(
         "Q5", title=title, symptom="Tests wait.", correction="Wait for the event.", **more
     )["id"]
@@ -11,8 +11,8 @@ def report(kaizen, **more):
     return kaizen("R7", out="-", format="md", **more)
 
 
-def test_pattern_texts_stand_under_their_names(kaizen):
-    add(
+def test_every_text_of_a_pattern_has_its_heading(kaizen):
+    add_pattern(
         kaizen,
         harm="Slow.",
         trigger="A race.",
@@ -22,34 +22,34 @@ def test_pattern_texts_stand_under_their_names(kaizen):
     )
     text = report(kaizen)["document"]
 
-    for label, said in {
+    for label, sentence in {
         "How it shows": "Tests wait.", "What it costs": "Slow.", "What brings it about": "A race.",
         "What to do instead": "Wait for the event.", "When it is all right": "None.",
         "How to check that it is gone": "Search for it.",
     }.items():  # fmt: skip
-        assert f"**{label}**\n\n> {said}" in text
+        assert f"**{label}**\n\n> {sentence}" in text
 
 
-def test_records_that_refer_to_a_pattern_are_counted(kaizen):
-    pattern, other = add(kaizen), add(kaizen, "Other")
-    named = {
+def test_pattern_lists_records_that_refer_to_it(kaizen):
+    pattern, other = add_pattern(kaizen), add_pattern(kaizen, "Other")
+    referring = {
         kaizen("Q2", about=pattern, conclusion="VERIFICATION_FAILED", summary="Met again.")["id"],
         kaizen("G1", title="T", summary="S", body="B", evidence=[pattern])["id"],
         kaizen("T2", name="n", value=1, about=pattern)["id"],
         kaizen("Q1", title="Seen", about=pattern)["id"],
     }
     kaizen("Q2", about=pattern, conclusion="VERIFICATION_FAILED", summary="A trial.", test=True)
-    found = {
-        row["id"]: {one["id"] for one in row["references"]}
+    references = {
+        row["id"]: {reference["id"] for reference in row["references"]}
         for row in report(kaizen)["data"]["patterns"]
     }
 
-    assert found == {pattern: named, other: set()}
+    assert references == {pattern: referring, other: set()}
 
 
-def test_newest_pattern_comes_first_and_query_selects(kaizen):
-    first, second = add(kaizen, "The first"), add(kaizen, "The second")
-    add(kaizen, "Unlike")
+def test_query_selects_patterns_newest_first(kaizen):
+    first, second = add_pattern(kaizen, "The first"), add_pattern(kaizen, "The second")
+    add_pattern(kaizen, "Unlike")
 
     assert [row["id"] for row in report(kaizen, query="first second")["data"]["patterns"]] == [
         second,

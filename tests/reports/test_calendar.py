@@ -1,4 +1,4 @@
-"""Weeks, months and years are the reader's: ISO weeks, days of 23 and 25 hours, leap years, odd offsets."""
+"""Periods in the reader's timezone: ISO weeks, clock changes, leap years, odd UTC offsets."""
 
 from datetime import date, datetime, timedelta
 
@@ -19,12 +19,12 @@ def _now(monkeypatch):
     monkeypatch.setattr(ids, "now_ms", lambda: moment)
 
 
-def asked(unit, zone="UTC", given=None, last=False, days=None, until=None, so_far=False):
+def resolve(unit, zone="UTC", given=None, last=False, days=None, until=None, so_far=False):
     return resolve_period(unit, Zone(zone), given, last, days, until, so_far)
 
 
 def period(unit, zone="UTC", at=NOW, **given):
-    return Period(Zone(zone), asked(unit, zone, **given), at)
+    return Period(Zone(zone), resolve(unit, zone, **given), at)
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def period(unit, zone="UTC", at=NOW, **given):
         ("year", 9998, date(9998, 1, 1), date(9998, 12, 31), "year 9997"),
     ],
 )
-def test_period_knows_days_and_period_before(unit, given, first, last, before):
-    found = period(unit, given=given)
+def test_named_period_has_days_and_period_before(unit, given, first, last, before):
+    result = period(unit, given=given)
 
-    assert (found.first, found.last, found.before_name) == (first, last, before)
+    assert (result.first, result.last, result.before_name) == (first, last, before)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_period_knows_days_and_period_before(unit, given, first, last, before):
     [("week", None, False, "2026-W47"), ("week", None, True, "2026-W46"), ("month", None, True, "2026-10"),
      ("month", None, False, "2026-11"), ("year", None, True, "2025"), ("year", 2024, False, "2024")],
 )  # fmt: skip
-def test_this_and_last_are_made_exact(unit, given, last, exact):
-    assert asked(unit, given=given, last=last)[unit] == exact
+def test_this_and_last_become_exact_period_names(unit, given, last, exact):
+    assert resolve(unit, given=given, last=last)[unit] == exact
 
 
-def test_today_is_that_of_the_reader():
-    assert asked("week", "Pacific/Kiritimati")["week"] == "2026-W47"
-    assert asked("month", "Pacific/Pago_Pago", days=1)["until"] == "2026-11-17T11:00:00.000Z"
+def test_today_depends_on_timezone():
+    assert resolve("week", "Pacific/Kiritimati")["week"] == "2026-W47"
+    assert resolve("month", "Pacific/Pago_Pago", days=1)["until"] == "2026-11-17T11:00:00.000Z"
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_today_is_that_of_the_reader():
     ],
 )
 def test_unknown_period_is_refused_with_example(unit, wrong):
-    with pytest.raises(Usage) as refused:
-        asked(unit, given=wrong)
+    with pytest.raises(Usage) as error:
+        resolve(unit, given=wrong)
 
-    assert refused.value.code == f"bad_{unit}"
-    assert f"--{unit} 2026-" in refused.value.next
+    assert error.value.code == f"bad_{unit}"
+    assert f"--{unit} 2026-" in error.value.next
 
 
 @pytest.mark.parametrize(
@@ -103,59 +103,59 @@ def test_unknown_period_is_refused_with_example(unit, wrong):
 )
 def test_more_than_one_period_is_refused(given):
     with pytest.raises(Usage, match="more than one period"):
-        asked("week", **given)
+        resolve("week", **given)
 
 
-def test_until_belongs_to_days():
+def test_until_without_days_or_records_is_refused():
     with pytest.raises(Usage, match="--until needs --days"):
-        asked("week", until=NOW)
+        resolve("week", until=NOW)
     with pytest.raises(Usage, match="year 0001"):
-        asked("week", days=3660, until="0001-01-01T00:00:00.000Z")
+        resolve("week", days=3660, until="0001-01-01T00:00:00.000Z")
 
 
-def test_days_end_today_and_compare_equally_many():
-    found = period("week", "Europe/Berlin", days=3)
+def test_days_option_ends_today_and_compares_same_length():
+    result = period("week", "Europe/Berlin", days=3)
 
-    assert (found.first, found.last, found.before_first) == (
+    assert (result.first, result.last, result.before_first) == (
         date(2026, 11, 14),
         date(2026, 11, 16),
         date(2026, 11, 11),
     )
-    assert found.until == "2026-11-16T23:00:00.000Z"
+    assert result.until == "2026-11-16T23:00:00.000Z"
 
 
 @pytest.mark.parametrize(
     "zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "UTC"]
 )
 @pytest.mark.parametrize("month", ["2026-03", "2026-04", "2026-10", "2026-11"])
-def test_every_hour_falls_on_its_local_day(zone, month):
-    found, clock = period("month", zone, given=month), Zone(zone)
-    fold, moment = BarIndex(found), datetime.fromisoformat(found.since)
-    while ids.format_time(round(moment.timestamp() * 1000)) < found.until:
+def test_every_quarter_hour_falls_on_its_local_day(zone, month):
+    result, clock = period("month", zone, given=month), Zone(zone)
+    bars, moment = BarIndex(result), datetime.fromisoformat(result.since)
+    while ids.format_time(round(moment.timestamp() * 1000)) < result.until:
         at = ids.format_time(round(moment.timestamp() * 1000))
-        assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
+        assert result.steps()[bars.place(bars.key(at))].isoformat() == clock.day(at)
         moment += timedelta(minutes=15)
 
 
 @pytest.mark.parametrize(
     "zone", ["Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Europe/Berlin"]
 )
-def test_zones_with_odd_minutes_are_exact(zone):
-    found, clock = period("week", zone, given="2026-W46"), Zone(zone)
-    fold, midnight = BarIndex(found), datetime.fromisoformat(found.limits()[3])
+def test_bars_begin_at_local_midnight_with_odd_offsets(zone):
+    result, clock = period("week", zone, given="2026-W46"), Zone(zone)
+    bars, midnight = BarIndex(result), datetime.fromisoformat(result.limits()[3])
 
     for minutes in range(-30, 31):
         at = ids.format_time(round((midnight + timedelta(minutes=minutes)).timestamp() * 1000))
-        assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
+        assert result.steps()[bars.place(bars.key(at))].isoformat() == clock.day(at)
 
 
 @pytest.mark.parametrize(
     "day, hours", [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 11, 9), 24)]
 )
-def test_clock_change_makes_23_or_25_hours(day, hours):
-    found = period("week", "Europe/Berlin", given=f"2026-W{day.isocalendar()[1]:02d}")
-    begins = [*found.limits(), found.until]
-    at = found.steps().index(day)
+def test_clock_change_makes_day_23_or_25_hours(day, hours):
+    result = period("week", "Europe/Berlin", given=f"2026-W{day.isocalendar()[1]:02d}")
+    begins = [*result.limits(), result.until]
+    at = result.steps().index(day)
 
     length = datetime.fromisoformat(begins[at + 1]) - datetime.fromisoformat(begins[at])
     assert length == timedelta(hours=hours)
@@ -185,18 +185,20 @@ def test_clock_change_makes_23_or_25_hours(day, hours):
         ),  # a day longer than the year before
     ],
 )
-def test_current_period_compares_same_part(unit, given, at, cut):
-    found = period(unit, "Europe/Berlin" if unit != "week" else "UTC", at, given=given, so_far=True)
+def test_current_period_is_compared_with_same_part(unit, given, at, cut):
+    result = period(
+        unit, "Europe/Berlin" if unit != "week" else "UTC", at, given=given, so_far=True
+    )
 
-    assert found.is_cut
-    assert found.before_until == cut
+    assert result.is_cut
+    assert result.before_until == cut
 
 
-def test_past_period_compares_with_whole():
-    found = period("week", given="2026-W46", at="2026-11-13T17:00:00.000Z")
+def test_past_period_is_compared_with_whole_period():
+    result = period("week", given="2026-W46", at="2026-11-13T17:00:00.000Z")
 
-    assert not found.is_cut
-    assert found.before_until == found.since
+    assert not result.is_cut
+    assert result.before_until == result.since
 
 
 @pytest.mark.parametrize(
@@ -209,13 +211,13 @@ def test_past_period_compares_with_whole():
         (3660, "30 days", 122),
     ],
 )
-def test_long_spans_use_fewer_bars(days, step, bars):
-    found = period("year", days=days)
+def test_long_period_uses_bars_of_several_days(days, step, bars):
+    result = period("year", days=days)
 
-    assert (found.step, len(found.labels())) == (step, bars)
+    assert (result.step, len(result.labels())) == (step, bars)
 
 
-def test_bars_are_named_as_people_name_them():
+def test_bar_labels_suit_their_unit():
     assert period("week", given="2026-W46").labels()[:2] == ["Mon 9", "Tue 10"]
     assert period("month", given="2026-02").labels()[-1] == "28"
     assert period("year", given=2026).labels()[::11] == ["Jan", "Dec"]

@@ -1,4 +1,4 @@
-"""The calibration report against numbers computed by hand, as text and as a page."""
+"""The calibration report (I5) against numbers computed by hand, as text and as HTML."""
 
 from html.parser import HTMLParser
 
@@ -15,23 +15,26 @@ BY_HAND = [(0.9, "happened"), (0.8, "happened"), (0.8, "did-not-happen"), (0.3, 
 
 @pytest.fixture
 def closed(kaizen):
-    """`closed([(0.9, "happened"), …])`: a review with these predictions; its id. None leaves one open."""
+    """`closed([(0.9, "happened"), …])`: the id of a review with these predictions.
+
+    The outcome None leaves a prediction open.
+    """
 
     def add(predictions, title="A release", **more):
         review = kaizen("I1", title=title, summary="S", **more)["id"]
         for probability, outcome in predictions:
-            made = kaizen(
+            prediction = kaizen(
                 "I2", irl_id=review, summary="It holds.", probability=probability, deadline="+7d"
             )["id"]
             if outcome:
-                kaizen("I4", prediction_id=made, outcome=outcome, summary="S")
+                kaizen("I4", prediction_id=prediction, outcome=outcome, summary="S")
         return review
 
     return add
 
 
 class Page(HTMLParser):
-    """Reads a page strictly: every element closed in its order."""
+    """Parses a page; fails if an element is not closed, or closed in the wrong order."""
 
     def __init__(self, text):
         super().__init__()
@@ -58,12 +61,13 @@ class Page(HTMLParser):
         self.texts.append(data)
 
 
-def page_of(kaizen, root, **more):
+def write_page(kaizen, root, **more):
     path = root / kaizen("I5", format="html", **more)["path"]
     return path.read_text(encoding="utf-8")
 
 
-def filled(report):
+def list_used_ranges(report):
+    """Return {range: (count, mean probability, share that happened)} of ranges with predictions."""
     return {
         row["predicted"]: (row["count"], row["mean_predicted"], row["observed"])
         for row in report["calibration"]
@@ -74,7 +78,7 @@ def filled(report):
 # The numbers
 
 
-def test_the_scores_are_those_computed_by_hand(kaizen, closed):
+def test_scores_match_values_computed_by_hand(kaizen, closed):
     closed([*BY_HAND, (0.99, "void"), (0.5, None)])
     report = kaizen("I5")
 
@@ -89,14 +93,14 @@ def test_the_scores_are_those_computed_by_hand(kaizen, closed):
     assert "better than" in report["reading"]
 
 
-def test_table_has_ten_ranges(kaizen, closed):
+def test_table_has_ten_ranges_of_probability(kaizen, closed):
     closed(BY_HAND)
     report = kaizen("I5")
 
     assert [row["predicted"] for row in report["calibration"]] == [
         f"{low}-{low + 10} %" for low in range(0, 100, 10)
     ]
-    assert filled(report) == {
+    assert list_used_ranges(report) == {
         "10-20 %": (1, 0.1, 0), "30-40 %": (1, 0.3, 0), "80-90 %": (2, 0.8, 0.5), "90-100 %": (1, 0.9, 1),
     }  # fmt: skip
     assert report["calibration"][0] == {
@@ -108,20 +112,20 @@ def test_table_has_ten_ranges(kaizen, closed):
 
 
 @pytest.mark.parametrize("tenth", range(11))
-def test_border_belongs_to_upper_range(tenth):
+def test_border_probability_belongs_to_upper_range(tenth):
     table = calibration.group_predictions([(tenth / 10, True)])
 
-    assert [at for at, row in enumerate(table) if row["count"]] == [min(tenth, 9)]
+    assert [index for index, row in enumerate(table) if row["count"]] == [min(tenth, 9)]
 
 
-def test_mean_of_range_is_of_probabilities(kaizen, closed):
+def test_range_row_shows_mean_probability(kaizen, closed):
     closed([(0.61, "happened"), (0.62, "did-not-happen"), (0.66, "happened")])
 
-    assert filled(kaizen("I5")) == {"60-70 %": (3, 0.63, 0.6667)}
+    assert list_used_ranges(kaizen("I5")) == {"60-70 %": (3, 0.63, 0.6667)}
 
 
 @pytest.mark.parametrize(
-    "predictions, brier, base_brier, said",
+    "predictions, brier, base_brier, comparison",
     [
         ([(1, "happened"), (0, "did-not-happen")], 0, 0.25, "better than"),
         ([(0, "happened"), (1, "did-not-happen")], 1, 0.25, "worse than"),
@@ -130,17 +134,19 @@ def test_mean_of_range_is_of_probabilities(kaizen, closed):
         ([(0.2, "happened")], 0.64, 0, "worse than"),
     ],
 )
-def test_score_is_compared_with_base_rate(kaizen, closed, predictions, brier, base_brier, said):
+def test_score_is_compared_with_base_rate(
+    kaizen, closed, predictions, brier, base_brier, comparison
+):
     closed(predictions)
     report = kaizen("I5")
 
     assert (report["brier"], report["base_rate_brier"]) == (brier, base_brier)
-    assert f"This is {said} always" in report["reading"]
+    assert f"This is {comparison} always" in report["reading"]
 
 
 @pytest.mark.parametrize("predictions", [[], [(0.5, None)], [(0.5, "void")]])
 @pytest.mark.parametrize("format", ["text", "json", "html"])
-def test_without_closed_predictions_there_is_no_score(kaizen, closed, root, predictions, format):
+def test_report_without_closed_predictions_has_no_score(kaizen, closed, root, predictions, format):
     closed(predictions)
     report = kaizen("I5", format=format)
 
@@ -151,7 +157,7 @@ def test_without_closed_predictions_there_is_no_score(kaizen, closed, root, pred
         assert "svg" not in Page((root / report["path"]).read_text()).tags
 
 
-def test_report_covers_one_review_or_all(kaizen, closed):
+def test_report_covers_given_review_or_all(kaizen, closed):
     good = closed([(1, "happened")], "Good")
     closed([(0, "happened"), (0.5, None)], "Bad")
     kaizen("I3", irl_id=good, summary="S")
@@ -161,25 +167,29 @@ def test_report_covers_one_review_or_all(kaizen, closed):
         2,
         1,
     )
-    one = kaizen("I5", id=good)
-    assert (one["brier"], one["reviews"], one["predictions"], one["review_id"]) == (0, 1, 1, good)
+    report = kaizen("I5", id=good)
+    numbers = (report["brier"], report["reviews"], report["predictions"], report["review_id"])
+    assert numbers == (0, 1, 1, good)
     last = kaizen("I5", id="@last")
     assert (last["brier"], last["corrections"], last["review"]) == (1, 0, "Bad")
     with pytest.raises(NotFound):
         kaizen("I5", id="irl_1999")
 
 
-def test_trials_count_only_in_trial_report(kaizen, closed):
+def test_test_review_counts_only_in_its_own_report(kaizen, closed):
     closed([(1, "happened")])
-    trial = closed([(0, "happened")], test=True)
-    kaizen("I3", irl_id=trial, summary="S")
+    test_review = closed([(0, "happened")], test=True)
+    kaizen("I3", irl_id=test_review, summary="S")
 
     everything = kaizen("I5")
     assert (everything["brier"], everything["reviews"], everything["corrections"]) == (0, 1, 0)
-    assert (kaizen("I5", id=trial)["brier"], kaizen("I5", id=trial)["corrections"]) == (1, 1)
+    assert (kaizen("I5", id=test_review)["brier"], kaizen("I5", id=test_review)["corrections"]) == (
+        1,
+        1,
+    )
 
 
-def test_trial_outcome_leaves_prediction_open(kaizen, closed):
+def test_test_outcome_leaves_prediction_open(kaizen, closed):
     closed([(0.5, None)])
     kaizen("I4", prediction_id="@last", outcome="happened", summary="S", test=True)
     report = kaizen("I5")
@@ -190,7 +200,7 @@ def test_trial_outcome_leaves_prediction_open(kaizen, closed):
 # As text
 
 
-def test_the_text_plot_is_this(kaizen, closed):
+def test_text_plot_matches_expected_lines(kaizen, closed):
     closed(BY_HAND)
 
     assert kaizen("I5")["plot"].splitlines() == [
@@ -219,7 +229,7 @@ def test_text_report_fits_narrow_terminal(kaizen, closed, cli):
     assert "0.158" in out and "It holds." in out
 
 
-def test_json_has_the_data_and_no_drawing(kaizen, closed):
+def test_json_has_same_data_without_plot(kaizen, closed):
     closed(BY_HAND)
     text, data = kaizen("I5"), kaizen("I5", format="json")
 
@@ -230,14 +240,13 @@ def test_json_has_the_data_and_no_drawing(kaizen, closed):
 # As a page
 
 
-def test_page_has_numbers_and_plot(kaizen, closed, root):
+def test_page_shows_numbers_plot_and_open_predictions(kaizen, closed, root):
     closed([*BY_HAND, (0.5, None)])
-    text = page_of(kaizen, root)
-    page = Page(text)
+    page = Page(write_page(kaizen, root))
 
     assert page.tags.count("svg") == 1 and page.tags.count("circle") == 4
     assert {"title", "desc", "table", "caption"} <= set(page.tags)
-    for said in (
+    for text in (
         "0.1580",
         "0.2400",
         "40.0 %",
@@ -246,27 +255,27 @@ def test_page_has_numbers_and_plot(kaizen, closed, root):
         "80-90 %",
         "It holds.",
     ):
-        assert any(said in one for one in page.texts), said
+        assert any(text in page_text for page_text in page.texts), text
     assert ("role", "img") in page.attributes and (
         "aria-labelledby",
         "plot-title plot-desc",
     ) in page.attributes
 
 
-def test_a_point_stands_where_its_numbers_say():
+def test_plot_places_points_by_prediction_and_outcome():
     plot = calibration.draw_svg_plot(
         calibration.group_predictions([(0.25, True), (0.25, False), (1, True)])
     )
-    places = [(point["x"] - plot["left"], point["y"] - plot["top"]) for point in plot["points"]]
+    positions = [(point["x"] - plot["left"], point["y"] - plot["top"]) for point in plot["points"]]
 
-    assert places == [(0.25 * plot["side"], 0.5 * plot["side"]), (plot["side"], 0)]
-    assert "2 predicted at 25.0% on average, 50.0% happened" in plot["points"][0]["says"]
+    assert positions == [(0.25 * plot["side"], 0.5 * plot["side"]), (plot["side"], 0)]
+    assert "2 predicted at 25.0% on average, 50.0% happened" in plot["points"][0]["tooltip"]
     assert plot["points"][0]["r"] > plot["points"][1]["r"]
 
 
 def test_page_loads_nothing_external(kaizen, closed, root):
     closed(BY_HAND)
-    page = Page(page_of(kaizen, root))
+    page = Page(write_page(kaizen, root))
 
     assert not [value for name, value in page.attributes if name in ("src", "href", "xlink:href")]
     assert not {"script", "link", "img", "iframe"} & set(page.tags)
@@ -275,11 +284,11 @@ def test_page_loads_nothing_external(kaizen, closed, root):
 HOSTILE = "<script>alert(1)</script>"
 
 
-def test_page_shows_hostile_text_inert(kaizen, root):
+def test_page_escapes_hostile_text(kaizen, root):
     review = kaizen("I1", title=HOSTILE, summary="S")["id"]
     summary = HOSTILE + "\"' onload=x </svg> &amp; {{ 7 * 7 }}"
     kaizen("I2", irl_id=review, summary=summary, probability=0.5, deadline="+7d")
-    text = page_of(kaizen, root, id=review)
+    text = write_page(kaizen, root, id=review)
     page = Page(text)
 
     assert "<script" not in text and "script" not in page.tags
@@ -287,14 +296,14 @@ def test_page_shows_hostile_text_inert(kaizen, root):
     assert summary in page.texts
 
 
-def test_the_page_is_anchored_to_the_log(kaizen, closed, root):
+def test_page_names_log_root_and_size(kaizen, closed, root):
     closed(BY_HAND)
-    text, log = page_of(kaizen, root), kaizen("K8")
+    text, log = write_page(kaizen, root), kaizen("K8")
 
     assert log["root"] in text and f"{log['entries']} entries" in text
 
 
-def test_page_is_never_overwritten(kaizen, closed, root):
+def test_existing_page_is_never_overwritten(kaizen, closed, root):
     closed(BY_HAND)
 
     first, second = (kaizen("I5", format="html")["path"] for _ in range(2))
@@ -306,12 +315,12 @@ def test_page_is_never_overwritten(kaizen, closed, root):
     target = root / "new folder" / "report.html"
     assert kaizen("I5", format="html", out=str(target))["path"] == "new folder/report.html"
     before = target.read_bytes()
-    with pytest.raises(Conflict, match="there already"):
+    with pytest.raises(Conflict, match="already exists"):
         kaizen("I5", format="html", out=str(target))
     assert target.read_bytes() == before
 
 
-def test_unwritable_page_says_so(kaizen, closed, root):
+def test_unwritable_path_is_refused(kaizen, closed, root):
     closed(BY_HAND)
     (root / "file").write_text("")
     for folder in ("file", "file/below"):
@@ -322,7 +331,7 @@ def test_unwritable_page_says_so(kaizen, closed, root):
 
 
 @pytest.mark.parametrize("format", ["text", "json"])
-def test_a_file_is_only_for_html(kaizen, closed, root, format):
+def test_out_without_html_is_refused(kaizen, closed, root, format):
     closed(BY_HAND)
     with pytest.raises(Usage, match="--format html"):
         kaizen("I5", format=format, out=str(root / "report.txt"))

@@ -8,7 +8,7 @@ import pytest
 from kaizen_components.reports.charts import calibration, chart
 from kaizen_components.reports.engine import page
 from kaizen_components.reports.engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     document,
@@ -103,7 +103,7 @@ def every_block():
         calibration.build_block(calibration.group_predictions(closed), "Rather good."),
     ]
     rows = [
-        [Own(f"proof_{n}"), Ref("proof_1"), add_tone("failed" if n % 2 else "passed"), n]
+        [LinkTarget(f"proof_{n}"), Ref("proof_1"), add_tone("failed" if n % 2 else "passed"), n]
         for n in range(12)
     ]
     told = [
@@ -199,7 +199,7 @@ def test_filter_shows_rows_with_every_word(browser, gallery):
     browser.open(gallery)
     rows = "[...document.querySelectorAll('#b3-1 tbody tr')].filter((one) => one.checkVisibility()).length"
     typed = """(() => {{ const input = document.getElementById("b3-1-input"); input.value = {};
-      input.dispatchEvent(new Event("input")); return document.getElementById("b3-1-told").textContent; }})()"""
+      input.dispatchEvent(new Event("input")); return document.getElementById("b3-1-count").textContent; }})()"""
     counted = []
     for words in ("FAILED", "failed proof_11", "nowhere", ""):
         told = browser.evaluate(typed.format(json.dumps(words)))

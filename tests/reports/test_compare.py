@@ -1,4 +1,4 @@
-"""P8: two sides of runs on the same requests, with confidence intervals."""
+"""P8: compare two groups of runs on the same requests, with confidence intervals."""
 
 import html
 import itertools
@@ -42,41 +42,46 @@ def run(kaizen, tmp_path, monkeypatch):
     return start_run
 
 
-def answers(name, **given):
+def answer_as(name, **steps):
     return Model(
         **{
-            step: [Answer(text, model=name) for text in given.get(step, texts)]
+            step: [Answer(text, model=name) for text in steps.get(step, texts)]
             for step, texts in GOOD.items()
         }
     )
 
 
-def test_models_are_compared_on_shared_requests(kaizen, run):
-    run(answers("small", review=[REJECT]), "small")
-    run(answers("small", build=["nothing", GOOD["build"][0]]), "small")
-    run(answers("large"), "large")
-    run(answers("large"), "large", request="add a /health route that says status ok")
-    found = kaizen("P8", left="model=small", right="model=large")
+def test_models_are_compared_only_on_shared_requests(kaizen, run):
+    run(answer_as("small", review=[REJECT]), "small")
+    run(answer_as("small", build=["nothing", GOOD["build"][0]]), "small")
+    run(answer_as("large"), "large")
+    run(answer_as("large"), "large", request="add a /health route that says status ok")
+    comparison = kaizen("P8", left="model=small", right="model=large")
 
-    accepted = [found[side]["accepted"] for side in ("left", "right")]
-    assert (found["left"]["runs"], accepted) == (2, [1, 1])
-    assert (found["left"]["rounds"]["mean"], found["right"]["rounds"]["mean"]) == (5.5, 5)
-    assert found["left_out"] == {"left": 0, "right": 1}
-    assert found["left"]["accepted_interval"][0] < 0.5 < found["left"]["accepted_interval"][1]
-    lines = found["text"].splitlines()
+    accepted = [comparison[side]["accepted"] for side in ("left", "right")]
+    assert (comparison["left"]["runs"], accepted) == (2, [1, 1])
+    assert (comparison["left"]["rounds"]["mean"], comparison["right"]["rounds"]["mean"]) == (5.5, 5)
+    assert comparison["left_out"] == {"left": 0, "right": 1}
+    assert (
+        comparison["left"]["accepted_interval"][0]
+        < 0.5
+        < comparison["left"]["accepted_interval"][1]
+    )
+    lines = comparison["text"].splitlines()
     assert lines[0] == "1 request that both sides had: 2 runs against 1."
     assert any(
         line.startswith("accepted") and "1 of 2 (" in line and "1 of 1 (" in line for line in lines
     )
-    assert "rejected, accepted | accepted" in found["text"]
+    assert "rejected, accepted | accepted" in comparison["text"]
 
 
-def test_runs_are_selected_by_id_and_page_is_reproducible(kaizen, run):
+def test_runs_compared_by_id_give_reproducible_pages(kaizen, run):
     one, two = run(Model())["id"], run(Model())["id"]
     kaizen("P6", id=one)
-    found = kaizen("P8", left=one, right=two)
+    comparison = kaizen("P8", left=one, right=two)
     assert [
-        (found[side]["replayed_same"], found[side]["replayed"]) for side in ("left", "right")
+        (comparison[side]["replayed_same"], comparison[side]["replayed"])
+        for side in ("left", "right")
     ] == [(1, 1), (0, 0)]
     first = kaizen("P8", left=one, right=two, format="html", timezone="UTC", out="-")["document"]
     again = kaizen("P8", left=one, right=two, format="html", timezone="UTC", out="-")["document"]
@@ -88,7 +93,7 @@ def test_runs_are_selected_by_id_and_page_is_reproducible(kaizen, run):
     ].startswith("# run\\_")
 
 
-# Two notes by a model, and two by agents.
+# Runs of a user's protocol that writes release notes
 
 
 @pytest.fixture
@@ -98,7 +103,7 @@ def own(tmp_path):
 
 @pytest.fixture
 def notes(kaizen, root, own, monkeypatch):
-    """`notes(GOOD_NOTES)`: a run of a user's protocol; the model gives these answers."""
+    """`notes(GOOD_NOTES)`: a run of a user's protocol in which the model gives these answers."""
     put(root, NOTES)
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
 
@@ -116,9 +121,9 @@ def notes(kaizen, root, own, monkeypatch):
     return start_run
 
 
-def rows(found):
-    """Return {row label: [left, right]} of the table on the screen."""
-    lines = found["text"].split("\n\n")[1].splitlines()
+def rows(comparison):
+    """Return {row label: [left, right]} of the printed table."""
+    lines = comparison["text"].split("\n\n")[1].splitlines()
     return {label: cells for label, *cells in (re.split(r"  +", line) for line in lines)}
 
 
@@ -138,40 +143,43 @@ def abort_after_refusals(kaizen, repo, file):
     kaizen("P7", id=turn["id"], abort=True)
 
 
-def test_model_and_agents_are_compared_in_every_number(kaizen, root, notes, own):
+def test_every_number_compares_model_with_agents(kaizen, root, notes, own):
     first = notes("nothing", EMPTY_NOTES, GOOD_NOTES)
     notes(GOOD_NOTES)
     kaizen("P6", id=first["id"])
     run_agents(kaizen, "honest", own, given=OWN)
     abort_after_refusals(kaizen, own, root / "answer.json")
-    found = kaizen("P8", left="driver=model", right="driver=agent")
-    shown = rows(found)
+    comparison = kaizen("P8", left="driver=model", right="driver=agent")
+    table = rows(comparison)
 
-    assert shown["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "1 of 2 (9.5 % to 90.5 %)"]
-    assert shown["caught by gates"] == ["1 in 2 runs", "1 in 2 runs"]
-    assert shown["illegal moves refused"] == ["0 in 2 runs", "1 in 2 runs"]
-    assert shown["rounds: answers asked for"] == [
+    assert table["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "1 of 2 (9.5 % to 90.5 %)"]
+    assert table["caught by gates"] == ["1 in 2 runs", "1 in 2 runs"]
+    assert table["illegal moves refused"] == ["0 in 2 runs", "1 in 2 runs"]
+    assert table["rounds: answers asked for"] == [
         "2.00 (0.00 to 14.71)",
         "1.50 (0.00 to 7.85)",
     ]
-    assert shown["tokens"] == ["36 (0 to 265)", "unknown"]
-    assert shown["cost"] == ["<$0.0001 ($0 to $0.0004)", "unknown"]
+    assert table["tokens"] == ["36 (0 to 265)", "unknown"]
+    assert table["cost"] == ["<$0.0001 ($0 to $0.0004)", "unknown"]
     assert (
-        found["left"]["cost_usd"]["mean"] == 0.00005
+        comparison["left"]["cost_usd"]["mean"] == 0.00005
     )  # each answer 11 tokens at 1 and 7 at 2 dollars a million
-    assert shown["replayed with the same verdicts"] == ["1 of 1", "not replayed"]
-    assert shown["models"] == ["scripted", "none named"]
-    assert shown["protocols, by version"][0] == shown["protocols, by version"][1]
+    assert table["replayed with the same verdicts"] == ["1 of 1", "not replayed"]
+    assert table["models"] == ["scripted", "none named"]
+    assert table["protocols, by version"][0] == table["protocols, by version"][1]
     for name in ("seconds", "wall_seconds"):
         for side in ("left", "right"):
-            low, high = found[side][name]["interval"]
-            assert low < found[side][name]["mean"] < high and found[side][name]["unknown"] == 0
-    assert found["left"]["wall_seconds"]["mean"] >= found["left"]["seconds"]["mean"] > 0
+            low, high = comparison[side][name]["interval"]
+            assert (
+                low < comparison[side][name]["mean"] < high
+                and comparison[side][name]["unknown"] == 0
+            )
+    assert comparison["left"]["wall_seconds"]["mean"] >= comparison["left"]["seconds"]["mean"] > 0
 
     page = kaizen(
         "P8", left="driver=model", right="driver=agent", format="html", timezone="UTC", out="-"
     )["document"]
-    for label, cells in shown.items():
+    for label, cells in table.items():
         for text in (label, *cells):
             assert html.escape(text, quote=False) in page, text
     assert "2.0 adds /health." in page and "accepted, aborted" in page and "../app" in page
@@ -182,17 +190,17 @@ def test_single_run_per_protocol_has_no_interval(kaizen, root, notes):
     notes(EMPTY_NOTES, GOOD_NOTES)
     notes(GOOD_NOTES)
     notes(*[EMPTY_NOTES] * 3, protocol="short-notes")
-    found = kaizen("P8", left="protocol=release-notes", right="protocol=short-notes")
-    shown = rows(found)
+    comparison = kaizen("P8", left="protocol=release-notes", right="protocol=short-notes")
+    table = rows(comparison)
 
-    assert shown["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "0 of 1 (0.0 % to 79.3 %)"]
-    assert shown["caught by gates"] == ["1 in 2 runs", "3 in 1 run"]
-    assert shown["rounds: answers asked for"] == ["1.50 (0.00 to 7.85)", "3.00"]
-    assert (shown["tokens"][1], found["right"]["tokens"]["interval"]) == ("54", None)
-    assert found["requests"][0]["right"][0]["outcome"] == "stuck"
+    assert table["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "0 of 1 (0.0 % to 79.3 %)"]
+    assert table["caught by gates"] == ["1 in 2 runs", "3 in 1 run"]
+    assert table["rounds: answers asked for"] == ["1.50 (0.00 to 7.85)", "3.00"]
+    assert (table["tokens"][1], comparison["right"]["tokens"]["interval"]) == ("54", None)
+    assert comparison["requests"][0]["right"][0]["outcome"] == "stuck"
 
 
-def test_version_covers_steps_and_prompts_not_budget(kaizen, root, notes, own):
+def test_version_depends_on_prompts_but_not_budget(kaizen, root, notes, own):
     before = kaizen("P11", name="release-notes", repo=str(own))["hash"]
     notes(GOOD_NOTES)
     notes(EMPTY_NOTES, GOOD_NOTES, budget_json={"asks": 5, "tokens": 100_000})
@@ -204,21 +212,21 @@ def test_version_covers_steps_and_prompts_not_budget(kaizen, root, notes, own):
     )
     after = kaizen("P11", name="release-notes", repo=str(own))["hash"]
     notes(GOOD_NOTES)
-    found = kaizen("P8", left=f"version={before}", right=f"version={after[:8]}")
+    comparison = kaizen("P8", left=f"version={before}", right=f"version={after[:8]}")
 
-    assert (found["left"]["runs"], found["right"]["runs"]) == (2, 1)
-    assert rows(found)["protocols, by version"] == [
+    assert (comparison["left"]["runs"], comparison["right"]["runs"]) == (2, 1)
+    assert rows(comparison)["protocols, by version"] == [
         f"release-notes {before[:12]}",
         f"release-notes {after[:12]}",
     ]
-    assert rows(found)["rounds: answers asked for"][0].startswith("1.50 ")
+    assert rows(comparison)["rounds: answers asked for"][0].startswith("1.50 ")
     with pytest.raises(Usage):
         kaizen(
             "P8", left="version=1", right=f"version={after}"
         )  # the number that a protocol has in its file
 
 
-def test_shipped_prompt_is_part_of_version(monkeypatch, tmp_path):
+def test_changed_shipped_prompt_changes_version(monkeypatch, tmp_path):
     factory = load_shipped("factory")
     before = factory.hash
     assert override_budget(factory, {"asks": 3}).hash == before
@@ -229,7 +237,7 @@ def test_shipped_prompt_is_part_of_version(monkeypatch, tmp_path):
     assert load_shipped("factory").hash != before
 
 
-def test_same_words_on_another_repository_differ(kaizen, notes, own, tmp_path):
+def test_same_request_on_another_repository_is_not_shared(kaizen, notes, own, tmp_path):
     shutil.copytree(own, tmp_path / "clone")
     other = repository(tmp_path / "other", {".kaizen/check_notes.py": SCRIPT, "app.py": "X = 1\n"})
     runs = [notes(GOOD_NOTES, repo=repo)["id"] for repo in (own, tmp_path / "clone", other)]
@@ -237,12 +245,12 @@ def test_same_words_on_another_repository_differ(kaizen, notes, own, tmp_path):
     assert kaizen("P8", left=runs[0], right=runs[1])["requests"][0]["where"] == "../app"
     with pytest.raises(NotFound, match="no request in common"):
         kaizen("P8", left=runs[0], right=runs[2])
-    found = kaizen("P8", left=runs[0], right=",".join(runs))
-    assert (found["right"]["runs"], found["left_out"]["right"]) == (2, 1)
-    assert "1 run with other requests or repositories is left out." in found["text"]
+    comparison = kaizen("P8", left=runs[0], right=",".join(runs))
+    assert (comparison["right"]["runs"], comparison["left_out"]["right"]) == (2, 1)
+    assert "1 run with other requests or repositories is left out." in comparison["text"]
 
 
-def test_codemode_rounds_count_every_thinking_step(kaizen, tmp_path, monkeypatch):
+def test_codemode_rounds_count_every_model_step(kaizen, tmp_path, monkeypatch):
     repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
     with server(codemode_model([])) as serving:
         for key, value in {**environment(serving.url), "KAIZEN_SANDBOX_MAX": "L1"}.items():
@@ -253,14 +261,14 @@ def test_codemode_rounds_count_every_thinking_step(kaizen, tmp_path, monkeypatch
             "request": FUNCTION_REQUEST,
         }
         made = kaizen("P1", **words, repo=str(repo), python=sys.executable)
-    found = kaizen("P8", left=made["id"], right="protocol=codemode")
+    comparison = kaizen("P8", left=made["id"], right="protocol=codemode")
 
-    assert (made["outcome"], found["left"]["rounds"]["mean"]) == ("accepted", 3)
-    assert found["requests"][0]["where"] == "../app app.text:slugify"
-    assert "1 run is on both sides and cannot differ." in found["text"]
+    assert (made["outcome"], comparison["left"]["rounds"]["mean"]) == ("accepted", 3)
+    assert comparison["requests"][0]["where"] == "../app app.text:slugify"
+    assert "1 run is on both sides and cannot differ." in comparison["text"]
 
 
-def test_unreadable_or_empty_side_is_refused(kaizen, notes):
+def test_invalid_or_empty_side_is_refused(kaizen, notes):
     notes(GOOD_NOTES)
     for left in ("model=nobody", "run_1999"):
         with pytest.raises(NotFound):

@@ -1,4 +1,4 @@
-"""R2: the ledger as a story by day and actor."""
+"""R2: the log in words, by day and actor."""
 
 import json
 import sqlite3
@@ -17,45 +17,45 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def at(monkeypatch):
-    """`at(hours)`: what is recorded from now on happens so many hours after a certain noon, UTC."""
+    """`at(hours)`: set the clock to so many hours after 2026-11-16 12:00 UTC."""
     return lambda hours: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(hours * HOUR_MS))
 
 
-def told(kaizen, **asked):
-    return kaizen("R2", out="-", format="json", timezone="UTC", **asked)["data"]
+def read_data(kaizen, **options):
+    return kaizen("R2", out="-", format="json", timezone="UTC", **options)["data"]
 
 
-def written(kaizen, format="md", **asked):
-    return kaizen("R2", out="-", format=format, timezone="UTC", **asked)["document"]
+def read_document(kaizen, format="md", **options):
+    return kaizen("R2", out="-", format=format, timezone="UTC", **options)["document"]
 
 
-def whats(kaizen, **asked):
-    return [entry["what"] for entry in told(kaizen, **asked)["entries"]]
+def list_sentences(kaizen, **options):
+    return [entry["what"] for entry in read_data(kaizen, **options)["entries"]]
 
 
 def start(kaizen, title="README polish", **more):
     return kaizen("W1", title=title, summary="Make it strong.", **more)["id"]
 
 
-# What is told
+# Sentences
 
 
-def test_every_kind_has_a_sentence_for_many():
+def test_every_kind_has_a_sentence_for_many_entries():
     assert all("40" in summarize_entries(kind, 40) for kind in KINDS)
 
 
-def test_every_kind_is_told_from_its_table(kaizen, root):
+def test_every_kind_is_described_from_its_record(kaizen, root):
     record_every_kind(kaizen, root)
 
-    found = told(kaizen)
-    assert set(found["kinds"]) == set(KINDS)
-    assert [entry["what"] for entry in found["entries"] if entry.get("purged")] == [
+    result = read_data(kaizen)
+    assert set(result["kinds"]) == set(KINDS)
+    assert [entry["what"] for entry in result["entries"] if entry.get("purged")] == [
         "recorded a purged test record (task)"
     ]
-    assert not any("None" in entry["what"] for entry in found["entries"])
+    assert not any("None" in entry["what"] for entry in result["entries"])
 
 
-def test_what_was_done_is_said_in_words(kaizen):
+def test_each_change_of_a_task_has_its_sentence(kaizen):
     start(kaizen, done_when=["true"])
     kaizen("W13", id="@last", actor="agent")
     kaizen("W2", id="@last", note="Looked around.")
@@ -63,11 +63,11 @@ def test_what_was_done_is_said_in_words(kaizen):
     kaizen("Q1", run=["true"], task_id="@last")
     kaizen("Q1", run=["false"], task_id="@last")
 
-    said = [what.partition(" in ")[0] for what in whats(kaizen)[::-1]]
-    assert said == [
+    sentences = [what.partition(" in ")[0] for what in list_sentences(kaizen)[::-1]]
+    assert sentences == [
         'opened task "README polish"',
         'claimed task "README polish"',
-        'noted something on task "README polish"',
+        'added a note to task "README polish"',
         'changed task "README polish": status open → active, priority normal → high',
         "proved `true` passed (witnessed)",
         "recorded that `false` failed (witnessed)",
@@ -86,44 +86,44 @@ def test_json_has_newest_entries_first(cli):
     assert answer["data"]["more"] is True and answer["data"]["log_entries"] == 5
 
 
-def test_earlier_report_is_told_as_report(kaizen):
+def test_earlier_report_appears_only_below_newer_entries(kaizen):
     start(kaizen)
     kaizen("R4")
-    assert whats(kaizen) == ['opened task "README polish"']
+    assert list_sentences(kaizen) == ['opened task "README polish"']
 
     start(kaizen, "Next")
-    assert whats(kaizen) == [
+    assert list_sentences(kaizen) == [
         'opened task "Next"',
         'made the report "Proofs"',
         'opened task "README polish"',
     ]
 
 
-def test_purged_records_are_named_or_counted(kaizen):
+def test_purged_test_records_are_counted(kaizen):
     for _ in range(5):
         start(kaizen, test=True)
-    assert "(test record)" in written(kaizen, limit=2)
+    assert "(test record)" in read_document(kaizen, limit=2)
     kaizen("K7")
 
-    assert "recorded 5 purged test records" in written(kaizen)
-    assert "removed 5 test records" in whats(kaizen)
+    assert "recorded 5 purged test records" in read_document(kaizen)
+    assert "removed 5 test records" in list_sentences(kaizen)
 
 
-def test_many_of_one_kind_become_one_line(kaizen):
+def test_many_entries_of_one_kind_become_one_line(kaizen):
     first = kaizen("T1", name="step")["id"]
     spans = [kaizen("T1", name="step")["id"] for _ in range(39)]
     start(kaizen)
 
-    text = written(kaizen)
+    text = read_document(kaizen)
     assert f"recorded 40 spans; the first and the last: `{first}` `{spans[-1]}`" in text
     assert 'opened task "README polish"' in text and spans[0] not in text
-    assert len(told(kaizen)["entries"]) == 41, "JSON has them all"
+    assert len(read_data(kaizen)["entries"]) == 41, "JSON has them all"
 
 
 # Days and actors
 
 
-def test_days_are_local_and_newest_first(kaizen, at):
+def test_days_follow_timezone_and_newest_comes_first(kaizen, at):
     at(0)
     start(kaizen, "Noon")
     at(11.5)
@@ -131,7 +131,7 @@ def test_days_are_local_and_newest_first(kaizen, at):
     kaizen("W2", id="@last", note="Later.")
 
     utc, tokyo = (
-        written(kaizen),
+        read_document(kaizen),
         kaizen("R2", out="-", format="md", timezone="Asia/Tokyo")["document"],
     )
     assert utc.index("Noon") < utc.index("Late") and "## 2026-11-17" not in utc
@@ -144,12 +144,12 @@ def test_days_are_local_and_newest_first(kaizen, at):
     assert "08:30 opened task" in tokyo
 
 
-def test_day_without_entries_is_a_gap(kaizen, at):
+def test_day_without_entries_shows_zero(kaizen, at):
     for hours in (0, 72):
         at(hours)
         start(kaizen)
 
-    text = written(kaizen)
+    text = read_document(kaizen)
     assert "| 2026-11-17 | 0 |" in text and "| 2026-11-19 | 1 |" in text
     assert "the busiest of 2 days with entries" in text
 
@@ -159,40 +159,42 @@ def test_each_actor_has_a_daily_story(kaizen):
     start(kaizen, "Two", actor="ben")
     start(kaizen, "Three", actor="ada")
 
-    text = written(kaizen)
+    text = read_document(kaizen)
     assert (
         text.index("**ada: 2 entries**")
         < text.index("One")
         < text.index("Three")
         < text.index("**ben: 1 entry**")
     )
-    assert told(kaizen)["actors"] == {"ada": 2, "ben": 1}
+    assert read_data(kaizen)["actors"] == {"ada": 2, "ben": 1}
 
 
-def test_actor_says_who_asks_and_hides_nobody(kaizen):
+def test_actor_option_does_not_filter_entries(kaizen):
     start(kaizen, actor="ada")
 
-    found = kaizen("R2", actor="ben", timezone="UTC")
-    assert found["data"]["actors"] == {"ada": 1}
-    assert kaizen("A3", id=found["artifact_id"])["record"]["actor"] == "ben"
+    result = kaizen("R2", actor="ben", timezone="UTC")
+    assert result["data"]["actors"] == {"ada": 1}
+    assert kaizen("A3", id=result["artifact_id"])["record"]["actor"] == "ben"
 
 
-def test_a_time_or_words_narrow_it_down(kaizen, at):
+def test_time_and_query_select_entries(kaizen, at):
     for hour, title in ((0, "Cache"), (1, "Gate"), (2, "Cache again")):
         at(hour)
         start(kaizen, title)
     gotcha = kaizen("G1", title="A cache", summary="s", body="b")["id"]
 
-    assert whats(kaizen, since="2026-11-16T13:00:00Z", until="2026-11-16T14:00:00Z") == [
+    assert list_sentences(kaizen, since="2026-11-16T13:00:00Z", until="2026-11-16T14:00:00Z") == [
         'opened task "Gate"'
     ]
-    assert told(kaizen, query="cache")["entries"][0]["id"] == gotcha
-    assert whats(kaizen, query="cache", until="2026-11-16T13:30:00Z") == ['opened task "Cache"']
-    assert whats(kaizen, query="cache", limit=1) == ['met the gotcha "A cache"']
-    assert whats(kaizen, query="+++") == []
+    assert read_data(kaizen, query="cache")["entries"][0]["id"] == gotcha
+    assert list_sentences(kaizen, query="cache", until="2026-11-16T13:30:00Z") == [
+        'opened task "Cache"'
+    ]
+    assert list_sentences(kaizen, query="cache", limit=1) == ['met the gotcha "A cache"']
+    assert list_sentences(kaizen, query="+++") == []
 
 
-# The same again, and what is hostile
+# Reproducible reports and hostile text
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])
@@ -208,12 +210,12 @@ def test_ledger_report_is_reproducible(kaizen, root, format):
     assert again["document"] == first["document"]
 
 
-def test_hostile_text_stays_text(kaizen):
+def test_hostile_text_is_escaped(kaizen):
     title = "<script>alert(1)</script> \x1b[31m \u202e`x` | **b** [a](javascript:1) \" & '"
     start(kaizen, title, body="x" * 1_000_000)
     kaizen("W2", id="@last", note="<img src=x onerror=alert(1)>\n# no heading\n- no point")
 
-    html, text = written(kaizen, "html"), written(kaizen)
+    html, text = read_document(kaizen, "html"), read_document(kaizen)
     assert (
         "<script>alert" not in html
         and "<img" not in html
@@ -224,18 +226,18 @@ def test_hostile_text_stays_text(kaizen):
     assert len(html) < 40_000
 
 
-def test_an_empty_ledger_says_what_to_do(kaizen):
+def test_report_without_entries_says_so(kaizen):
     kaizen("K1")
 
-    assert "Nothing is recorded yet." in written(kaizen)
+    assert "Nothing is recorded yet." in read_document(kaizen)
     start(kaizen)
-    assert "None of 1 entry fits." in written(kaizen, since="2999-01-01")
+    assert "None of 1 entry matches." in read_document(kaizen, since="2999-01-01")
 
 
 # --verify
 
 
-def test_verified_report_says_so_again(kaizen):
+def test_verified_report_states_verified_size(kaizen):
     for number in range(3):
         start(kaizen, f"Task {number}")
 
@@ -244,7 +246,7 @@ def test_verified_report_says_so_again(kaizen):
     assert "--verify" in first["again"]
     again = kaizen("R2", verify=True, timezone="UTC", format="md", out="-", as_of=2)
     assert "Verified: 2 entries, root recomputed." in again["document"]
-    assert "Verified" not in written(kaizen)
+    assert "Verified" not in read_document(kaizen)
 
 
 def test_tampered_ledger_exits_7_without_report(cli, root):
@@ -258,7 +260,7 @@ def test_tampered_ledger_exits_7_without_report(cli, root):
     assert list((root / "AI" / "db" / "exports").glob("*")) == []
 
 
-def test_unknown_moment_is_not_found(kaizen):
+def test_unknown_checkpoint_is_not_found(kaizen):
     start(kaizen)
 
     with pytest.raises(NotFound):

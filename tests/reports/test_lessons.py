@@ -1,4 +1,4 @@
-"""R3: how far lessons have come, what backs them, and which are stale."""
+"""R3: the promotion of lessons, the evidence behind them, and which are stale."""
 
 import pytest
 
@@ -19,51 +19,53 @@ def lessons(kaizen, kind):
 
 
 def test_lesson_is_shown_once_with_its_lineage(kaizen, gotcha):
-    first, stays = gotcha(), gotcha()
+    first, unpromoted = gotcha(), gotcha()
     learning = kaizen("L2", id=first)["id"]
     learned = kaizen("L3", id=learning, waive="Seen for a month.")["id"]
     direct = kaizen("L1", **PLAIN)["id"]
 
-    assert [row["id"] for row in lessons(kaizen, "gotcha")] == [stays]
+    assert [row["id"] for row in lessons(kaizen, "gotcha")] == [unpromoted]
     assert [row["id"] for row in lessons(kaizen, "learning")] == [direct]
-    (proven,) = lessons(kaizen, "learned")
-    assert [step["id"] for step in proven["lineage"]] == [first, learning, learned]
+    (lesson,) = lessons(kaizen, "learned")
+    assert [step["id"] for step in lesson["lineage"]] == [first, learning, learned]
 
 
-def test_backing_of_proven_lesson_includes_waiver_reason(kaizen, gotcha):
+def test_proven_lesson_shows_its_verdict_or_waiver(kaizen, gotcha):
     kaizen("L3", id=kaizen("L2", id=gotcha())["id"], waive="Seen for a month.")
-    checked = kaizen("L2", id=gotcha())["id"]
-    verdict = kaizen("Q2", about=checked, conclusion="VERIFIED_ACCEPTABLE", summary="Read twice.")[
+    learning = kaizen("L2", id=gotcha())["id"]
+    verdict = kaizen("Q2", about=learning, conclusion="VERIFIED_ACCEPTABLE", summary="Read twice.")[
         "id"
     ]
-    kaizen("L3", id=checked)
-    made = report(kaizen)
+    kaizen("L3", id=learning)
+    shown_report = report(kaizen)
 
-    assert made["data"]["backed_by"] == {"verification": 1, "waiver": 1}
-    assert "(waived): Seen for a month." in made["document"]
-    assert f"Backed by verdict {verdict}".replace("_", "\\_") in made["document"]
+    assert shown_report["data"]["backed_by"] == {"verification": 1, "waiver": 1}
+    assert "(waived): Seen for a month." in shown_report["document"]
+    assert f"Backed by verdict {verdict}".replace("_", "\\_") in shown_report["document"]
 
 
-def test_lesson_is_stale_when_its_files_changed(kaizen, root, gotcha):
+def test_lesson_is_stale_after_its_file_changes(kaizen, root, gotcha):
     (root / "a.py").write_text("1")
     (root / "b.py").write_text("1")
     changed, same = gotcha(paths=["a.py"]), gotcha(paths=["b.py"])
     gotcha()
     (root / "a.py").write_text("2")
-    made = report(kaizen)
-    stale = made["data"]["stale"]
+    shown_report = report(kaizen)
+    stale = shown_report["data"]["stale"]
 
     assert (stale["looked_at"], stale["number"], [row["id"] for row in stale["lessons"]]) == (
         2,
         1,
         [changed],
     )
-    assert "against the working tree as it is now" in made["document"]
-    assert {row["id"]: row["stale"] for row in made["data"]["lessons"]["gotcha"]}[same] is False
-    assert "Fresh: b.py unchanged since then." in made["document"]
+    assert "against the working tree as it is now" in shown_report["document"]
+    assert {row["id"]: row["stale"] for row in shown_report["data"]["lessons"]["gotcha"]}[
+        same
+    ] is False
+    assert "Fresh: b.py unchanged since then." in shown_report["document"]
 
 
-def test_funnel_counts_promotions_of_selected_lessons(kaizen, gotcha):
+def test_funnel_counts_promotions_by_stage(kaizen, gotcha):
     learning = kaizen("L2", id=gotcha())["id"]
     gotcha()
     kaizen("L3", id=learning, waive="W.")
@@ -77,17 +79,17 @@ def test_funnel_counts_promotions_of_selected_lessons(kaizen, gotcha):
 
 
 def test_closed_lessons_are_shown_with_reason(kaizen, gotcha):
-    old, new, gone = gotcha(), gotcha(), gotcha()
+    old, new, retired = gotcha(), gotcha(), gotcha()
     kaizen("L11", id=old, reason="Said better.", superseded_by=new)
-    kaizen("L11", id=gone, reason="The engine does it.")
+    kaizen("L11", id=retired, reason="The engine does it.")
     closed = report(kaizen)["data"]["closed"]
 
     assert [(row["id"], row["status"], row["reason"], row["superseded_by"]) for row in closed] == [
-        (gone, "retired", "The engine does it.", None), (old, "superseded", "Said better.", new),
+        (retired, "retired", "The engine does it.", None), (old, "superseded", "Said better.", new),
     ]  # fmt: skip
 
 
-def test_promotions_by_week_exclude_direct_learnings(kaizen, gotcha):
+def test_weekly_promotions_exclude_direct_learnings(kaizen, gotcha):
     kaizen("L1", **PLAIN)
     kaizen("L3", id=kaizen("L2", id=gotcha())["id"], waive="W.")
     (week,) = report(kaizen)["data"]["promoted"]["periods"]
@@ -98,9 +100,9 @@ def test_promotions_by_week_exclude_direct_learnings(kaizen, gotcha):
 def test_lessons_beyond_limit_are_counted(kaizen, gotcha):
     for _ in range(3):
         gotcha()
-    made = report(kaizen, limit=1)
+    shown_report = report(kaizen, limit=1)
 
     assert (
-        len(made["data"]["lessons"]["gotcha"]) == 1
-        and "2 older ones are not shown." in made["document"]
+        len(shown_report["data"]["lessons"]["gotcha"]) == 1
+        and "2 older ones are not shown." in shown_report["document"]
     )

@@ -1,4 +1,4 @@
-"""R3, R5, R6, R7 and R11: reproducible bytes, hostile texts, no test records."""
+"""What R3, R5, R6, R7 and R11 share: reproducible files, escaped texts, filters."""
 
 import json
 
@@ -11,7 +11,7 @@ CODES = ("R3", "R5", "R6", "R7", "R11")
 WORDS = {"R11": {"query": "gate"}}
 
 
-def asked(code, **more):
+def build_options(code, **more):
     return {**WORDS.get(code, {}), **more}
 
 
@@ -44,15 +44,15 @@ def fill(kaizen, text="The gate", scope="project", test=False):
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])
 @pytest.mark.parametrize("code", CODES)
-def test_report_bytes_stay_same_after_later_reports(kaizen, root, code, format):
+def test_report_is_same_after_reports_and_with_as_of(kaizen, root, code, format):
     fill(kaizen)
-    first = kaizen(code, **asked(code, format=format, timezone="Asia/Kolkata"))
+    first = kaizen(code, **build_options(code, format=format, timezone="Asia/Kolkata"))
     for other in CODES:
-        kaizen(other, **asked(other))
-    again = kaizen(code, **asked(code, format=format, timezone="Asia/Kolkata"))
+        kaizen(other, **build_options(other))
+    again = kaizen(code, **build_options(code, format=format, timezone="Asia/Kolkata"))
     size = first["ledger"]["entries"]
     fill(kaizen, "A later gate, and no gate before it")
-    then = kaizen(code, **asked(code, format=format, timezone="Asia/Kolkata", as_of=size))
+    then = kaizen(code, **build_options(code, format=format, timezone="Asia/Kolkata", as_of=size))
 
     assert (root / first["path"]).read_bytes() == (root / again["path"]).read_bytes()
     assert (root / first["path"]).read_bytes() == (root / then["path"]).read_bytes()
@@ -62,17 +62,17 @@ def test_report_bytes_stay_same_after_later_reports(kaizen, root, code, format):
 @pytest.mark.parametrize("code", CODES)
 def test_empty_database_report_suggests_a_command(kaizen, code):
     kaizen("K1")
-    made = kaizen(code, **asked(code, out="-", format="md"))
+    report = kaizen(code, **build_options(code, out="-", format="md"))
 
-    assert ("kaizen " in made["document"].split("---")[0]) == (code != "R11")
-    assert code != "R11" or "Try fewer" in made["document"]
+    assert ("kaizen " in report["document"].split("---")[0]) == (code != "R11")
+    assert code != "R11" or "Try fewer" in report["document"]
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_hostile_text_stays_text(kaizen, code):
+def test_hostile_text_is_escaped(kaizen, code):
     fill(kaizen, HOSTILE)
-    page = kaizen(code, **asked(code, out="-", format="html"))["document"]
-    text = kaizen(code, **asked(code, out="-", format="md"))["document"]
+    page = kaizen(code, **build_options(code, out="-", format="html"))["document"]
+    text = kaizen(code, **build_options(code, out="-", format="md"))["document"]
 
     assert (
         "alert(1)" in page
@@ -88,63 +88,63 @@ def test_hostile_text_stays_text(kaizen, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_huge_text_is_cut_on_the_page(kaizen, code):
+def test_huge_text_is_cut(kaizen, code):
     kaizen("G1", title="gate", summary="s" * 2_000, body="gate " * 199_000)
     kaizen("Q5", title="gate", symptom="s" * 2_000, correction="c", body="gate " * 199_000)
     kaizen("Q3", title="gate", summary="s", category="proof", body="gate " * 199_000)
     kaizen("S1", title="gate", tier="primary", url="https://example.org/", body="gate " * 199_000)
 
-    assert len(kaizen(code, **asked(code, out="-", format="md"))["document"]) < 20_000
+    assert len(kaizen(code, **build_options(code, out="-", format="md"))["document"]) < 20_000
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_test_records_are_left_out(kaizen, code):
     kaizen("K1")
-    nothing = kaizen(code, **asked(code, out="-", format="md"))["data"]
+    nothing = kaizen(code, **build_options(code, out="-", format="md"))["data"]
     fill(kaizen, "Only a trial of the gate", test=True)
-    made = kaizen(code, **asked(code, out="-", format="md"))
+    report = kaizen(code, **build_options(code, out="-", format="md"))
 
-    assert {**made["data"], "at": None} == {**nothing, "at": None} and "trial" not in made[
+    assert {**report["data"], "at": None} == {**nothing, "at": None} and "trial" not in report[
         "document"
     ]
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_filters_narrow_a_report_and_are_named(kaizen, code):
+def test_report_applies_and_names_its_filters(kaizen, code):
     fill(kaizen, scope="engine")
     words = {"scope": "nowhere", "since": "2020-01-01", "until": "2100-01-01"}
-    made = kaizen(code, **asked(code, out="-", format="md", **words))
+    report = kaizen(code, **build_options(code, out="-", format="md", **words))
 
     assert (
-        "scope nowhere" in made["document"]
-        and "since 2020-01-01" in made["document"]
-        and "before 2100" in made["document"]
+        "scope nowhere" in report["document"]
+        and "since 2020-01-01" in report["document"]
+        and "before 2100" in report["document"]
     )
-    assert made["document"].count("The gate") == 0
+    assert report["document"].count("The gate") == 0
     assert (
         "The gate"
-        in kaizen(code, **{**asked(code), "query": "gate", "scope": "engine", "out": "-"})[
+        in kaizen(code, **{**build_options(code), "query": "gate", "scope": "engine", "out": "-"})[
             "document"
         ]
     )
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_report_data_is_plain_json_and_file_an_artifact(kaizen, root, code):
+def test_json_file_has_report_data_and_is_artifact(kaizen, root, code):
     fill(kaizen)
-    made = kaizen(code, **asked(code, format="json"))
+    report = kaizen(code, **build_options(code, format="json"))
 
-    assert json.loads((root / made["path"]).read_text())["data"] == json.loads(
-        json.dumps(made["data"])
+    assert json.loads((root / report["path"]).read_text())["data"] == json.loads(
+        json.dumps(report["data"])
     )
-    assert kaizen("A5", id=made["artifact_id"])["status"] == "OK"
+    assert kaizen("A5", id=report["artifact_id"])["status"] == "OK"
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_unknown_moment_and_timezone_are_refused(kaizen, code):
+def test_unknown_checkpoint_and_timezone_are_refused(kaizen, code):
     fill(kaizen)
 
     with pytest.raises(NotFound):
-        kaizen(code, **asked(code, as_of=10_000))
+        kaizen(code, **build_options(code, as_of=10_000))
     with pytest.raises(Usage):
-        kaizen(code, **asked(code, timezone="Nowhere/City"))
+        kaizen(code, **build_options(code, timezone="Nowhere/City"))

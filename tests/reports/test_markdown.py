@@ -10,7 +10,7 @@ from kaizen_components.records.ledger.canonical import escape_invisible
 from kaizen_components.reports.engine import markdown
 from kaizen_components.reports.engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     document,
     paragraph,
@@ -70,7 +70,7 @@ def test_blank_code_gives_empty_string():
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, Own]))
+@given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, LinkTarget]))
 def test_row_has_one_cell_per_column(row, kind):
     block = table("Caption", {"a": "", "b": "number", "c": "whole"}, [[kind(text) for text in row]])
     lines = markdown.render_markdown(document("T", [], [section("S", block)]), []).split("\n")

@@ -10,7 +10,7 @@ from kaizen_components.errors import Conflict, Unavailable
 from kaizen_components.reports.engine import page
 from kaizen_components.reports.engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     document,
@@ -52,14 +52,16 @@ def test_policy_allows_only_our_script():
 
 def test_page_has_no_external_references():
     html = render(
-        paragraph("x"), table("T", {"a": ""}, [[Own("x_1")], [Ref("x_1")]]), anchors=["x_1"]
+        paragraph("x"), table("T", {"a": ""}, [[LinkTarget("x_1")], [Ref("x_1")]]), anchors=["x_1"]
     )
 
     assert not re.search(r"https?://|@import|\bsrc=|<link", html)
     assert set(re.findall(r'href="([^"]*)"', html)) == {"#x_1"}
 
 
-@pytest.mark.parametrize("kind", [str, Code, Ref, Own, lambda text: add_tone("failed") + text])
+@pytest.mark.parametrize(
+    "kind", [str, Code, Ref, LinkTarget, lambda text: add_tone("failed") + text]
+)
 def test_table_cell_escapes_hostile_text(kind):
     html = render(table("T", {"a": "", "b": ""}, [[kind(world.LINE), "x"]]))
 
@@ -73,7 +75,7 @@ def test_table_cell_escapes_hostile_text(kind):
 
 
 def test_only_shown_records_are_linked():
-    rows = [[Own("x_1"), Ref("x_2")], [Own("x_2"), Ref("x_3")]]
+    rows = [[LinkTarget("x_1"), Ref("x_2")], [LinkTarget("x_2"), Ref("x_3")]]
     html = render(table("T", {"a": "", "b": ""}, rows), anchors=["x_1", "x_2"])
 
     assert '<a href="#x_2"><code>x_2</code></a>' in html and 'id="x_2"' in html

@@ -157,7 +157,7 @@ def test_open_without_browser_prints_advice(kaizen_with_proof, root, cli, tmp_pa
     )
 
     assert result.exit_code == 0 and len(exports(root)) == 1
-    assert "open the file by hand" in result.out + result.err
+    assert "Open the file yourself" in result.out + result.err
 
 
 @pytest.mark.parametrize("words", [["--format", "md"], ["--format", "json"], ["--out", "-"]])

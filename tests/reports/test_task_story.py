@@ -124,7 +124,7 @@ def test_limit_keeps_newest_events(kaizen, tmp_path):
     report_data = get_data(kaizen, id=task, limit=5)
     assert len(report_data["events"]) == 5 and report_data["events_before"] == 9_997
     assert report_data["events"][-1]["what"] == 'changed task "README polish": status open → done'
-    assert "9,997 events before these: --limit shows more." in get_text(kaizen, id=task, limit=5)
+    assert "9,997 events before these are not shown." in get_text(kaizen, id=task, limit=5)
 
 
 # Numbers
@@ -183,10 +183,10 @@ def test_working_tree_does_not_change_task_report(kaizen, root):
 def test_superseded_objection_is_not_listed(kaizen):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It breaks.")
-    assert "## Objections that stand" in get_text(kaizen, id=task)
+    assert "## Open objections" in get_text(kaizen, id=task)
 
     later = kaizen("Q2", task_id=task, conclusion="VERIFIED_ACCEPTABLE", summary="It holds.")["id"]
-    assert "## Objections that stand" not in get_text(kaizen, id=task)
+    assert "## Open objections" not in get_text(kaizen, id=task)
     assert f"superseded by {later}" in events(kaizen, task)[1]
 
 
@@ -241,7 +241,7 @@ def test_task_queries_scan_no_table(kaizen):
             "scans are limited to rows chosen before"
         )
     for kind in KINDS:
-        assert scans(kaizen, event_words.build_question(kind).format(asked=event.BY_SEQ)) == set()
+        assert scans(kaizen, event_words.build_query(kind).format(condition=event.BY_SEQ)) == set()
 
 
 # Selection of the task

@@ -260,7 +260,7 @@ def test_bars_are_wider_without_empty_columns():
 def test_long_critical_path_is_cut_with_note():
     spans = [span("run", 0, 500), *(span(f"s{n}", n * 10, 10, "run") for n in range(50))]
 
-    assert "21 more spans are on it" in waterfall.draw_text(report(*spans))
+    assert "21 more spans are on the critical path" in waterfall.draw_text(report(*spans))
 
 
 @pytest.mark.parametrize(

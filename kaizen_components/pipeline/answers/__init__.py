@@ -1,1 +1,1 @@
-"""What a step answers: kinds, contracts, parsing, checks."""
+"""The answer of a step: kinds, contracts, parsing, checks."""

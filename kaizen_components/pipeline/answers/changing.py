@@ -19,20 +19,23 @@ Changes = dict[str, bytes | None]
 
 
 class EditingKind(Kind):
+    """An answer that changes files."""
+
     is_edits = True
 
     def find_forbidden_paths(self, work: Workspace, context: StepContext, text: str) -> list[str]:
-        """Return the paths that the answer may not write; the checks judge unreadable edits."""
+        """Return the paths that the answer may not write; [] if its edits cannot be parsed."""
         try:
-            return self.select_forbidden(work, context, work.apply_answer(text))
+            return self.select_forbidden_paths(work, context, work.apply_answer(text))
         except edits.PathRefused as error:
             return [quote_text(error.path)]
         except edits.EditRefused:
             return []
 
-    def select_forbidden(
+    def select_forbidden_paths(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
+        """Return the paths of parsed changes that the answer may not write."""
         raise NotImplementedError
 
 
@@ -48,55 +51,60 @@ run: ruff and mypy, later the tests."""
         return {"format": edits.FORMAT}
 
     def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        """Return what the builder sees of the brief, without what would lead to a refused answer.
+        """Return the brief and its files, without those that would lead to a refused answer.
 
-        Tests are not shown, because a small model copies them. Other protected files are marked
-        and come last. Prior art counts only if it names a file, because a small scout claims that
+        Tests are left out, because a small model copies them. Other protected files are marked
+        and come last. Prior art is kept only if it names a file, because a small scout claims that
         the feature exists before it is built.
         """
-        spec, there = context.spec, set(work.list_paths())
+        spec = context.spec
+        existing = set(work.list_paths())
         brief: dict[str, Any] = {"files": [], "new_files": [], "prior_art": []}
         if context.find_answer("brief"):
             brief = context.brief
         cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
-        findings = find_protected([*cited, *there], work, spec["grants"])
+        findings = find_protected([*cited, *existing], work, spec["grants"])
         protected = {finding.path for finding in findings}
         files = work.quote_context(
             [
                 path
                 for path in cited
-                if path in there and not (path in protected and work.is_test(path))
+                if path in existing and not (path in protected and work.is_test(path))
             ]
         )
         files.sort(key=lambda file: file["path"] in protected)
         return {
             "brief": brief, "files": files, "protected": protected,
             "format": edits.describe_format([file["text"] for file in files], render_spec(spec)),
-            "new_files": [path for path in brief["new_files"] if path not in protected | there],
+            "new_files": [path for path in brief["new_files"] if path not in protected | existing],
             "prior_art": [
-                line for line in brief["prior_art"] if any(path in line for path in there)
+                line for line in brief["prior_art"] if any(path in line for path in existing)
             ],
         }  # fmt: skip
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        """Reject edits that do not parse or that change protected files.
+
+        The builder may instead answer that the spec is ambiguous.
+        """
         if text.strip().upper().startswith(AMBIGUOUS):
             says = text.strip()[:500]
             return Verdict("ambiguous", says, [Finding("ambiguous", says)])
         changes = work.apply_answer(text)
-        wrong = find_syntax_errors(changes)
-        wrong += find_protected(changes, work, context.spec["grants"])
-        if wrong:
-            return Verdict("check", f"The change has {format_count(wrong)}.", wrong)
+        findings = find_syntax_errors(changes)
+        findings += find_protected(changes, work, context.spec["grants"])
+        if findings:
+            return Verdict("check", f"The change has {format_count(findings)}.", findings)
         return Verdict("pass", "Changes " + ", ".join(sorted(changes)[:5]))
 
-    def select_forbidden(
+    def select_forbidden_paths(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
         return [finding.path for finding in find_protected(changes, work, context.spec["grants"])]
 
     def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        may_not, granted = list(work.settings.protected), list(context.spec["grants"])
-        return {"may": ["**"], "may_not": may_not, "granted": granted}
+        protected = list(work.settings.protected)
+        return {"may": ["**"], "may_not": protected, "granted": list(context.spec["grants"])}
 
 
 class TestsKind(EditingKind):
@@ -116,27 +124,29 @@ the base, pass on the change, and notice mutants."""
         }  # fmt: skip
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        changes, there = work.apply_answer(text), set(work.list_paths())
-        wrong = [
+        """Accept new test files that parse and are named like the existing tests."""
+        changes = work.apply_answer(text)
+        existing = set(work.list_paths())
+        findings = [
             Finding("exists", f"{path} is there already; write a new file.", path)
             for path in changes
-            if path in there
+            if path in existing
         ]
-        wrong += [
+        findings += [
             Finding("not-a-test", f"{path} is not named as the tests here are.", path)
             for path in changes
             if not work.is_test(path)
         ]
-        wrong += find_syntax_errors(changes)
-        if wrong:
-            return Verdict("check", f"The tests have {format_count(wrong)}.", wrong)
+        findings += find_syntax_errors(changes)
+        if findings:
+            return Verdict("check", f"The tests have {format_count(findings)}.", findings)
         return Verdict("pass", ", ".join(sorted(changes)))
 
-    def select_forbidden(
+    def select_forbidden_paths(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
-        there = set(work.list_paths())
-        return sorted(path for path in changes if path in there or not work.is_test(path))
+        existing = set(work.list_paths())
+        return sorted(path for path in changes if path in existing or not work.is_test(path))
 
     def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         path = work.choose_test_path(context.spec["title"]) or "tests/…"
@@ -144,7 +154,7 @@ the base, pass on the change, and notice mutants."""
 
 
 def find_syntax_errors(changes: Changes) -> list[Finding]:
-    """Return a finding for each changed Python file that does not parse, with the line itself."""
+    """Return a finding for each changed Python file that does not parse; it quotes the line."""
     findings = []
     for path, data in changes.items():
         if path.endswith(".py") and data is not None:
@@ -153,7 +163,7 @@ def find_syntax_errors(changes: Changes) -> list[Finding]:
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 line = (getattr(error, "text", "") or "").strip()
                 says = f"{getattr(error, 'msg', error)}{': ' + quote_text(line) if line else ''}"
-                if line and not line.strip("="):  # a divider between an old half and a new one
+                if line and not line.strip("="):  # a marker between old and new lines
                     says += " (write the file once, as it shall be, and not its old lines)"
                 number = getattr(error, "lineno", 0) or 0
                 findings.append(Finding("syntax", says, path, number))

@@ -1,4 +1,4 @@
-"""The context of a step: the request, the answers so far and the feedback on the last one."""
+"""The context of a step: the request, the answers so far, and the feedback on the last one."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ SPEC_LISTS = ("criteria", "constraints", "out_of_scope", "grants")
 
 
 class StepContext:
-    """The answers by step, read by their kind, so that a protocol can name its steps freely."""
+    """What a step knows. It finds answers by their kind, so a protocol can name its steps freely."""
 
     def __init__(
         self, protocol: Protocol, request: str, texts: dict[str, str | None],
@@ -36,11 +36,11 @@ class StepContext:
         return None
 
     def parse_answer(self, kind: str) -> dict[str, Any]:
-        """Return an accepted answer as an object of its contract."""
+        """Return the newest answer of that kind as an object of its contract."""
         return validate_answer(self.find_answer(kind) or "", MODELS[kind]).model_dump()
 
     def list_facts(self, gate: str) -> list[dict[str, Any]]:
-        """Return the facts of each time that a gate passed, in order."""
+        """Return the facts of each pass of a gate, in order."""
         return [
             verdict["payload"]["facts"]
             for verdict in self._list_verdicts(gate)
@@ -48,10 +48,11 @@ class StepContext:
         ]
 
     def find_newest_facts(self, gate: str) -> dict[str, Any]:
-        """Return the facts of the last time that a gate was decided."""
+        """Return the facts of the gate's newest verdict."""
         return self._list_verdicts(gate)[-1]["payload"]["facts"]
 
     def _list_verdicts(self, gate: str) -> list[dict[str, Any]]:
+        """Return the verdicts of a gate; `missing` means that it was not decided."""
         steps = {step.name for step in self.protocol.steps.values() if step.gate == gate}
         return [
             event
@@ -61,7 +62,7 @@ class StepContext:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Return the plan; without one only the request counts, and nothing is granted."""
+        """The spec, or a spec with only the request's first line as its title."""
         if self.find_answer("spec") is None:
             title = self.request.strip().splitlines()[0][:TITLE_CHARS]
             return {"title": title, **{name: [] for name in SPEC_LISTS}}

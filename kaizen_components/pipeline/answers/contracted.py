@@ -11,7 +11,7 @@ from .kind import Kind
 from .parse import AnswerRefused, Fault, find_object
 from .schemas import find_faults
 
-SHOWN_CHARS = 80
+SUMMARY_CHARS = 80
 TEXT_CHARS_MAX = 200_000
 
 
@@ -30,9 +30,9 @@ class JsonKind(Kind):
     def parse_answer(self, step: Step, text: str) -> dict[str, Any]:
         """Return the first object in the text that keeps to the schema."""
 
-        def try_object(given: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Fault]]:
-            wrong = find_faults(step.schema or {}, given)
-            return (None if wrong else given), wrong
+        def try_object(candidate: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Fault]]:
+            faults = find_faults(step.schema or {}, candidate)
+            return (None if faults else candidate), faults
 
         return find_object(text, try_object)
 
@@ -46,13 +46,14 @@ class TextKind(Kind):
     checks = "Is not empty."
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        """Accept any text that is neither empty nor too long."""
         if not text.strip():
             raise AnswerRefused("The answer is empty.")
         if len(text) > TEXT_CHARS_MAX:
             raise AnswerRefused(
                 f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read."
             )
-        return Verdict("pass", text.strip().splitlines()[0][:SHOWN_CHARS])
+        return Verdict("pass", text.strip().splitlines()[0][:SUMMARY_CHARS])
 
     def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         return f"{step.name}.txt", f"The answer to {step.name}", text

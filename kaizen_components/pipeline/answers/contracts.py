@@ -1,4 +1,7 @@
-"""The contracts of our answers, as pydantic models. The import is slow; only runs need it."""
+"""The contracts of our answers, as pydantic models, whose import is slow.
+
+Docstrings and descriptions are part of the prompts: another word makes another question.
+"""
 
 from typing import Literal
 
@@ -33,7 +36,7 @@ class Spec(Contract):
 
     @field_validator("criteria")
     @classmethod
-    def check_numbers(cls, criteria: list[Criterion]) -> list[Criterion]:
+    def check_ids(cls, criteria: list[Criterion]) -> list[Criterion]:
         wanted = [f"C{number}" for number in range(1, len(criteria) + 1)]
         if [criterion.id for criterion in criteria] != wanted:
             raise ValueError("the ids must be " + ", ".join(wanted))
@@ -65,8 +68,8 @@ class Reason(Contract):
 class Review(Contract):
     """Does the diff do what the spec says, and nothing else?"""
 
-    # Comes first, because a model that has to quote the line rejects less of what is there.
-    # It decides nothing.
+    # Comes first, because a model that has to quote the lines rejects fewer correct changes.
+    # No check uses it.
     evidence: list[str] = Field(default=[], max_length=40)
     verdict: Literal["approve", "reject"]
     reasons: list[Reason] = Field(default=[], max_length=20, validate_default=True)

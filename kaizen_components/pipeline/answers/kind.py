@@ -1,4 +1,4 @@
-"""What every kind of answer has: the values of its prompt, its form, its checks and its file."""
+"""The interface of an answer kind: the values of its prompt, its form, its checks and its file."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +12,15 @@ from .parse import validate_answer
 
 
 class Kind:
-    """The defaults; each kind overrides what is different."""
+    """A kind of answer. The methods here are the defaults."""
 
     form_name = "plain text"
-    checks = ""  # what its checks look at, for the skill
-    reasons: tuple[str, ...] = ("pass", "malformed", "check")  # how its checks can end
+    checks = ""  # a sentence for the skill
+    reasons: tuple[str, ...] = ("pass", "malformed", "check")  # why its checks can end
     needs: tuple[str, ...] = ()  # earlier answers and gates that our prompt quotes
-    needs_for_checks: tuple[str, ...] = ()  # those that its checks use, also with a user's prompt
-    is_result = True  # the run delivers it, so a gate has to see it
+    # Earlier answers that its checks use, even if a user wrote the prompt.
+    needs_for_checks: tuple[str, ...] = ()
+    is_result = True  # the run delivers it, so the protocol needs a gate for it
     is_edits = False
 
     def describe_form(self, step: Step) -> dict[str, Any]:
@@ -27,35 +28,36 @@ class Kind:
         return {"format": "Plain text."}
 
     def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        """Return the values of its prompt, besides those of every prompt."""
+        """Return the values that only the prompt of this kind has."""
         return {}
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        """Return what the checks say; raise AnswerRefused or EditRefused for a wrong form."""
+        """Return the verdict; raise AnswerRefused or EditRefused for a wrong form."""
         raise NotImplementedError
 
     def parse_answer(self, step: Step, text: str) -> Any:
-        """Return an accepted answer as later prompts and commands see it."""
+        """Return an accepted answer in the form that later prompts and commands use."""
         return text
 
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
-        """Return the verdict that makes asking pointless, if there is one."""
+        """Return a verdict if the question need not be asked, else None."""
         return None
 
     def find_forbidden_paths(self, work: Workspace, context: StepContext, text: str) -> list[str]:
-        """Return the paths that an answer would write and may not."""
+        """Return the paths that the answer writes although it may not."""
         return []
 
     def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+        """Return the paths that an answer may and may not write, as globs."""
         return {"may": [], "may_not": ["**"]}
 
     def build_result_file(self, step: Step, text: str) -> tuple[str, str, str] | None:
-        """Return (file, title, text) of the answer's file in a finished run."""
+        """Return (file, title, text) for the result files of a finished run."""
         return None
 
 
 class StructuredKind(Kind):
-    """A JSON object that keeps to one of our contracts."""
+    """An answer that is a JSON object of one of our contracts."""
 
     form_name = "one JSON object"
     contract = ""
@@ -70,5 +72,6 @@ class StructuredKind(Kind):
         return validate_answer(text, MODELS[self.contract]).model_dump()
 
 
-def format_count(wrong: Sequence[object], word: str = "fault") -> str:
-    return f"{len(wrong)} {word}{'s' * (len(wrong) != 1)}"
+def format_count(items: Sequence[object], word: str = "fault") -> str:
+    """Return a number with its noun: "1 fault", "3 faults"."""
+    return f"{len(items)} {word}{'s' * (len(items) != 1)}"

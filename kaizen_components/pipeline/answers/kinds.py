@@ -1,4 +1,4 @@
-"""The kinds of answers that a step can ask for, by the name that a protocol gives them."""
+"""The kinds of answers that a step can ask for, by their names in protocols."""
 
 from functools import cache
 

@@ -1,6 +1,6 @@
-"""Read a structured answer: the first JSON object in it that keeps to its contract.
+"""Parse a structured answer: the first JSON object in its text that keeps to the contract.
 
-Prose and fences around an object are tolerated; nothing is repaired. Faults become feedback.
+Prose and fences around the object are ignored; nothing is repaired. Faults become feedback.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=BaseModel)
 
 TEXT_CHARS_MAX = 1_000_000
-WRONG_MAX = 8
-TRIED_MAX = 100  # opening braces: each may cost a scan of the rest of the text
+FAULTS_MAX = 8
+BRACES_MAX = 100  # each opening brace may cost a scan of the rest of the text
 DEPTH_MAX = 100
-# A string, or a brace outside of strings.
+# A string, or a brace outside strings.
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}]', re.DOTALL)
 Value = TypeVar("Value")
-Fault = tuple[tuple[Any, ...], str]  # where in the object, and what is wrong there
+Fault = tuple[tuple[Any, ...], str]  # (its path in the object, a message)
 
 
 class AnswerRefused(Refused):
-    """An answer in a wrong form. The next prompt quotes its text."""
+    """An answer has a wrong form. The next prompt quotes this error."""
 
     reason = "malformed"
 
-    def __init__(self, what: str, wrong: list[str] | None = None):
+    def __init__(self, what: str, faults: list[str] | None = None):
         super().__init__(
             "answer_refused", what, "", "Answer with one JSON object that keeps to the schema."
         )
-        self.wrong = wrong or []
+        self.faults = faults or []
 
     def __str__(self) -> str:
-        return "\n".join([self.what, *(f"- {line}" for line in self.wrong)])
+        return "\n".join([self.what, *(f"- {line}" for line in self.faults)])
 
 
 def extract_json(text: str) -> dict[str, Any]:
     """Return the first JSON object in a text, or raise AnswerRefused."""
-    return find_object(text, lambda given: (given, []))
+    return find_object(text, lambda candidate: (candidate, []))
 
 
 def validate_answer(text: str, model: type[Model]) -> Model:
     """Return the first object in the text that keeps to the contract, or raise AnswerRefused."""
     from pydantic import ValidationError
 
-    def try_object(given: dict[str, Any]) -> tuple[Model | None, list[Fault]]:
+    def try_object(candidate: dict[str, Any]) -> tuple[Model | None, list[Fault]]:
         try:
-            return model.model_validate(given), []
+            return model.model_validate(candidate), []
         except ValidationError as error:
             return None, [(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
 
@@ -64,9 +64,9 @@ def validate_answer(text: str, model: type[Model]) -> Model:
 def find_object(
     text: str, try_object: Callable[[dict[str, Any]], tuple[Value | None, list[Fault]]]
 ) -> Value:
-    """Return what `try_object` makes of the first object without faults.
+    """Return the value that `try_object` returns for the first object without faults.
 
-    AnswerRefused has the faults of the first object, or says why no object can be read.
+    Raise AnswerRefused with the faults of the first object, or with why no object can be parsed.
     """
     if len(text) > TEXT_CHARS_MAX:
         raise AnswerRefused(
@@ -78,33 +78,36 @@ def find_object(
         )
     unreadable: list[str] = []
     faults: list[Fault] = []
-    for given in _iterate_objects(THOUGHTS.sub("", text), unreadable):
-        value, wrong = try_object(given)
+    for candidate in _iterate_objects(THOUGHTS.sub("", text), unreadable):
+        value, object_faults = try_object(candidate)
         if value is not None:
             return value
-        faults = faults or wrong
+        faults = faults or object_faults
     if faults:
         lines = [
             f"{quote_text('.'.join(map(str, where))) or 'the object'}: {what}"
             for where, what in faults
         ]
-        more = [f"and {len(lines) - WRONG_MAX} more"] if len(lines) > WRONG_MAX else []
-        raise AnswerRefused("The object does not keep to the schema:", [*lines[:WRONG_MAX], *more])
+        if len(lines) > FAULTS_MAX:
+            lines[FAULTS_MAX:] = [f"and {len(lines) - FAULTS_MAX} more"]
+        raise AnswerRefused("The object does not keep to the schema:", lines)
     if unreadable:
-        lines = list(dict.fromkeys(unreadable))[:WRONG_MAX]
+        lines = list(dict.fromkeys(unreadable))[:FAULTS_MAX]
         raise AnswerRefused("The answer has no JSON object that can be read:", lines)
     raise AnswerRefused("The answer has no JSON object.")
 
 
 def _iterate_objects(text: str, unreadable: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield each balanced object that is JSON; append to `unreadable` what is wrong with others."""
+    """Yield each JSON object; append to `unreadable` why other text in braces is none."""
 
     def refuse_constant(name: str) -> NoReturn:
         raise ValueError(f"{name} is not JSON")
 
-    at, tried = text.find("{"), 0
-    while at >= 0 and tried < TRIED_MAX:
-        end, tried = _find_end(text, at), tried + 1
+    tried = 0
+    at = text.find("{")
+    while at >= 0 and tried < BRACES_MAX:
+        tried += 1
+        end = _find_end(text, at)
         if end:
             try:
                 yield json.loads(text[at:end], parse_constant=refuse_constant)
@@ -119,7 +122,7 @@ def _iterate_objects(text: str, unreadable: list[str]) -> Iterator[dict[str, Any
 
 
 def _find_end(text: str, start: int) -> int:
-    """Return where the object that begins here ends, or 0. Braces inside strings do not count."""
+    """Return the end of the object that begins at `start`, or 0. Ignore braces in strings."""
     depth = 0
     for token in TOKEN.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(token[0], 0)

@@ -1,4 +1,4 @@
-"""The answers that come before anything is written: the spec, and the scout's brief."""
+"""The answers before any change: the spec, and the scout's brief."""
 
 import json
 import re
@@ -28,9 +28,9 @@ is in a criterion or a constraint."""
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         spec = self.parse_object(text)
-        wrong = check_spec(spec, context.request)
-        if wrong:
-            return Verdict("check", f"The spec has {format_count(wrong)}.", wrong)
+        findings = check_spec(spec, context.request)
+        if findings:
+            return Verdict("check", f"The spec has {format_count(findings)}.", findings)
         return Verdict("pass", spec["title"])
 
     def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:
@@ -52,14 +52,14 @@ class BriefKind(StructuredKind):
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         brief = self.parse_object(text)
         there = set(work.list_paths())
-        wrong = [
+        findings = [
             Finding("no-such-file", f"{path} is not in the repository.", path)
             for path in brief["files"]
             if path not in there
         ]
-        if wrong:
-            says = f"The brief names {format_count(wrong, 'file')} wrongly."
-            return Verdict("check", says, wrong)
+        if findings:
+            says = f"The brief names {format_count(findings, 'file')} wrongly."
+            return Verdict("check", says, findings)
         return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
 
     def build_result_file(self, step: Step, text: str) -> tuple[str, str, str]:

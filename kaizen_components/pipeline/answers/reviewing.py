@@ -1,4 +1,4 @@
-"""The reviewer's answer, and the objections that make a review pointless."""
+"""The reviewer's answer, and the objections that reject a change without a review."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ Keeps to the schema; a rejection names at least one reason. Forbidden paths, dep
 schemas are checked before."""
 
     def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        return {"diff": self._diff(work, context)}
+        return {"diff": self._render_diff(work, context)}
 
-    def _diff(self, work: Workspace, context: StepContext) -> str:
+    def _render_diff(self, work: Workspace, context: StepContext) -> str:
         edits, tests = context.find_answer("edits") or "", context.find_answer("tests")
         return work.render_diff(work.write_candidate(context.spec, edits, tests))
 
@@ -38,13 +38,13 @@ schemas are checked before."""
         return Verdict("reject", says, reasons)
 
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
-        """Refuse a change that the spec does not allow, or that is too long to be shown."""
+        """Reject a change that the spec does not allow, or whose diff is too long for a question."""
         changes = work.collect_changes(context.find_answer("edits"), context.find_answer("tests"))
-        wrong = find_objections(context.spec, changes, work.read, set(work.list_paths()))
-        if wrong:
-            says = f"The spec does not allow {format_count(wrong, 'thing')}."
-            return Verdict("check", says, wrong)
-        size = len(self._diff(work, context))
+        findings = find_objections(context.spec, changes, work.read, set(work.list_paths()))
+        if findings:
+            says = f"The spec does not allow {format_count(findings, 'thing')}."
+            return Verdict("check", says, findings)
+        size = len(self._render_diff(work, context))
         if size <= DIFF_CHARS_MAX:
             return None
         says = f"The diff has {size:,} characters, and a reviewer is shown {DIFF_CHARS_MAX:,} "

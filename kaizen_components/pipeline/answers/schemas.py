@@ -1,4 +1,4 @@
-"""Check JSON Schemas (2020-12) and objects against them. Importing jsonschema is slow."""
+"""Check JSON Schemas (2020-12), and objects against them."""
 
 import itertools
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ TEXT_CHARS_MAX = 300
 
 
 def find_faults(schema: dict[str, Any], value: Any) -> list[Fault]:
-    """Return where and how the value does not keep to the schema; nothing is ever fetched."""
-    from jsonschema import Draft202012Validator
+    """Return each place where the value breaks the schema. Remote references are not fetched."""
+    from jsonschema import Draft202012Validator  # slow to import
     from referencing import Registry
 
     validator = Draft202012Validator(schema, registry=Registry())
     try:
         errors = itertools.islice(validator.iter_errors(value), FAULTS_MAX)
         return [(tuple(error.absolute_path), error.message[:TEXT_CHARS_MAX]) for error in errors]
-    except Exception as error:  # such as an endless reference, or a number too long to print
+    except Exception as error:  # such as a circular reference, or a number too long to print
         return [((), f"it cannot be checked against the schema ({type(error).__name__})")]
 
 
 def explain_bad_schema(schema: Any) -> str:
-    """Say why the schema cannot be used here; "" if it can."""
+    """Return why the schema cannot be used, or ""."""
     from jsonschema import Draft202012Validator, SchemaError
 
     try:
@@ -41,6 +41,7 @@ def explain_bad_schema(schema: Any) -> str:
 
 
 def _can_resolve(schema: Any, pointer: str) -> bool:
+    """Tell whether a JSON pointer leads to a part of the schema that is not a reference."""
     for word in pointer.strip("/").split("/"):
         word = word.replace("~1", "/").replace("~0", "~")
         if not isinstance(schema, dict) or word not in schema:
@@ -50,6 +51,7 @@ def _can_resolve(schema: Any, pointer: str) -> bool:
 
 
 def _list_references(value: Any) -> Iterator[Any]:
+    """Yield the value of each $ref and $dynamicRef, at any depth."""
     if isinstance(value, dict):
         yield from (inner for name, inner in value.items() if name in ("$ref", "$dynamicRef"))
         value = list(value.values())

@@ -1,1 +1,1 @@
-"""What a step is asked: messages, feedback, the scout's tools."""
+"""The question of a step: its messages, its feedback, and the scout's tools."""

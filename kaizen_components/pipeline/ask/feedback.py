@@ -1,6 +1,6 @@
-"""Write the feedback for a step that is asked again: what was found and what must not come back.
+"""Write the feedback for a step that is asked again: its faults now, and those fixed before.
 
-It is made from the judged events of a run alone, so the same history gives the same words.
+The feedback is built from the judged events of a run alone, so equal histories give equal texts.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ FINDINGS_MAX = 20
 FIXED_MAX = 10
 TEXT_CHARS_MAX = 700
 CHARS_MAX = 6_000
-FORM = ("form",)  # rules about the form of an answer: they cannot come back in the code
-VARIABLE_PARTS = (  # what differs between two runs that fail in the same way
+FORM_RULES = ("form",)  # faults in the form of an answer are not faults of the code
+VARIABLE_PARTS = (  # these differ between two runs that fail in the same way
     (re.compile(r"0x[0-9a-fA-F]{4,}"), "0x…"),
     (re.compile(r"\bline \d+"), "line N"),
     (re.compile(r":\d+(?=[:)\s]|$)"), ":N"),
@@ -28,16 +28,16 @@ Key = tuple[str, str, str]
 
 def write_feedback(history: list[JudgedEvent], step: str, plans: frozenset[str]) -> str:
     """Return the findings that sent the run back to this step; "" on a first attempt."""
-    history = select_current(history, step, plans)
-    following = [*(event["step"] for event in history), step][1:]
-    sent = [
+    history = select_current_verdicts(history, step, plans)
+    next_steps = [*(event["step"] for event in history), step][1:]
+    failures = [
         event
-        for event, then in zip(history, following, strict=True)
-        if event["reason"] != "pass" and then == step
+        for event, next_step in zip(history, next_steps, strict=True)
+        if event["reason"] != "pass" and next_step == step
     ]
-    if not sent:
+    if not failures:
         return ""
-    newest, older = sent[-1], sent[:-1]
+    newest, older = failures[-1], failures[:-1]
     before = {
         key for event in older if event["step"] == newest["step"] for key in _list_keys(event)
     }
@@ -47,11 +47,11 @@ def write_feedback(history: list[JudgedEvent], step: str, plans: frozenset[str])
         if gate != newest["step"] and last["reason"] != "pass":
             parts.append("Not looked at again yet:\n" + _describe_verdict(last, set()))
     fixed: dict[Key, str] = {}
-    for event in sent:
+    for event in failures:
         last = next(later for later in reversed(history) if later["step"] == event["step"])
-        there = _list_keys(last)
+        last_keys = _list_keys(last)
         for finding, key in zip(_findings(event), _list_keys(event), strict=True):
-            if last is not event and key not in there and finding["rule"] not in FORM:
+            if last is not event and key not in last_keys and finding["rule"] not in FORM_RULES:
                 fixed[key] = f"- {describe_finding({**finding, 'line': 0})}"
     if fixed:
         lines = sorted(set(fixed.values()))[:FIXED_MAX]
@@ -60,7 +60,7 @@ def write_feedback(history: list[JudgedEvent], step: str, plans: frozenset[str])
 
 
 def fingerprint_verdict(verdict: Verdict) -> str:
-    """Return a hash that ignores lines, times and addresses of a failure; "" for a pass."""
+    """Return a hash of a failure without its lines, times and addresses; "" for a pass."""
     if verdict.is_pass:
         return ""
     texts: list[Any] = sorted(
@@ -73,12 +73,12 @@ def fingerprint_verdict(verdict: Verdict) -> str:
     return hashlib.sha256(repr((verdict.reason, texts)).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def select_current(
+def select_current_verdicts(
     history: list[JudgedEvent], step: str, plans: frozenset[str]
 ) -> list[JudgedEvent]:
-    """Return the verdicts since the accepted plan: a new plan makes those on older work void.
+    """Return the verdicts since the last accepted plan; a new plan makes older ones obsolete.
 
-    `plans` are the steps that clear others. For a plan itself the whole history counts.
+    `plans` are the planning steps. They get the whole history.
     """
     if step in plans:
         return history
@@ -109,11 +109,12 @@ def _describe_verdict(event: JudgedEvent, before: set[Key]) -> str:
 
 
 def _findings(event: JudgedEvent) -> list[dict[str, Any]]:
+    """Return the recorded findings of a verdict."""
     return event["payload"].get("findings", [])
 
 
 def _list_keys(event: JudgedEvent) -> list[Key]:
-    """Return what identifies each finding, without its line."""
+    """Return the key of each finding: its path, rule and text, without its line."""
     return [_finding_key(finding) for finding in _findings(event)]
 
 
@@ -122,7 +123,7 @@ def _finding_key(finding: dict[str, Any]) -> Key:
 
 
 def describe_finding(finding: dict[str, Any]) -> str:
-    """Return a finding on one line: where, by which rule, in words."""
+    """Return a finding on one line: its place, its rule and its text."""
     place = finding["path"]
     if place:
         place += f":{finding['line']}: " if finding["line"] else ": "
@@ -130,11 +131,11 @@ def describe_finding(finding: dict[str, Any]) -> str:
 
 
 def mask_variable_parts(text: str) -> str:
-    """Replace what differs between two runs that say the same."""
-    for pattern, instead in VARIABLE_PARTS:
-        text = pattern.sub(instead, text)
+    """Replace addresses, line numbers, times and temporary paths by placeholders."""
+    for pattern, placeholder in VARIABLE_PARTS:
+        text = pattern.sub(placeholder, text)
     return text
 
 
-def _cut_text(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 8] + "\n… (cut)"
+def _cut_text(text: str, chars_max: int) -> str:
+    return text if len(text) <= chars_max else text[: chars_max - 8] + "\n… (cut)"

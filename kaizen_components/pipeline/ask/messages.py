@@ -1,4 +1,4 @@
-"""Build the question of a step and check the answer."""
+"""Build the question of a step and check its answer."""
 
 import json
 from typing import Any
@@ -14,21 +14,14 @@ from ..spec import render_spec
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 
-BREAK = "\n-----\n"
+SEPARATOR = "\n-----\n"  # between the system text and the user text of a prompt
 SAYS_CHARS_MAX = 500
-VALUES = (
-    "request",
-    "feedback",
-    "previous",
-    "listing",
-    "spec",
-    "answers",
-    "form",
-)  # of every prompt
+# The values of every prompt.
+VALUES = ("request", "feedback", "previous", "listing", "spec", "answers", "form")
 
 
 def build_messages(step: Step, work: Workspace, context: StepContext) -> list[dict[str, str]]:
-    """Return the question: a system and a user text, from records and the base alone."""
+    """Return a system and a user message, built only from records and the base commit."""
     try:
         kind = kind_of(step)
         form = kind.describe_form(step)
@@ -48,16 +41,16 @@ def build_messages(step: Step, work: Workspace, context: StepContext) -> list[di
         )
     except KaizenError:
         raise
-    except Exception as error:  # such as a prompt that quotes an answer which does not exist
+    except Exception as error:  # such as a prompt that quotes a missing answer
         is_prompt_error = type(error) is prompt.PromptError
         why = str(error) if is_prompt_error else f"{type(error).__name__}: {error}."
         raise Refused(
             "no_question",
-            f"The prompt of {step.name} cannot be made.",
+            f"The prompt of the step {step.name} cannot be rendered.",
             why[:SAYS_CHARS_MAX],
-            "Fix the prompt, and begin another run.",
+            "Fix the prompt, then start another run.",
         ) from None
-    system, _, user = text.partition(BREAK)
+    system, _, user = text.partition(SEPARATOR)
     return [
         {"role": "system", "content": system.strip()},
         {"role": "user", "content": user.strip()},
@@ -65,7 +58,7 @@ def build_messages(step: Step, work: Workspace, context: StepContext) -> list[di
 
 
 def parse_answers(context: StepContext) -> dict[str, Any]:
-    """Return the readable answers by their steps: objects as objects, others as text."""
+    """Return each valid answer by its step, parsed by its kind."""
     values: dict[str, Any] = {}
     for name, text in context.texts.items():
         if text is not None:
@@ -78,13 +71,13 @@ def parse_answers(context: StepContext) -> dict[str, Any]:
 
 
 def check_answer(step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-    """Return what the checks say about the answer `text`; `context` has the answers before it."""
+    """Return the verdict of the step's checks on its answer `text`."""
     try:
         return kind_of(step).check_answer(step, work, context, text)
     except (AnswerRefused, edits.EditRefused) as error:
         return Verdict("malformed", str(error), [Finding("form", str(error))])
-    except KaizenError:  # not the answer's fault
+    except KaizenError:  # not a fault of the answer
         raise
-    except Exception as error:  # an answer that crashes a check must not stop the run for ever
+    except Exception as error:  # an answer that crashes a check must not block the run
         says = f"The answer could not be checked: {type(error).__name__}: {error}"[:SAYS_CHARS_MAX]
         return Verdict("malformed", says, [Finding("form", says)])

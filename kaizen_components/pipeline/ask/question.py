@@ -1,4 +1,4 @@
-"""A question as it is recorded: its hash, which keys a replay, and its text."""
+"""The recorded form of a question: its text, and the hash by which a replay finds the answer."""
 
 from itertools import zip_longest
 
@@ -17,24 +17,24 @@ def hash_question(question: Question) -> str:
 
 
 def render_question(question: Question) -> str:
-    """Return the question as one text without secrets, which are neither sent nor recorded."""
+    """Return the question as one text. Secrets are redacted, and a very long text is cut."""
     text = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in question)
     text = scan.redact_secrets(text)
     return _cut_text(text, BODY_CHARS_MAX - len(CUT)) if len(text) > BODY_CHARS_MAX else text
 
 
 def describe_difference(recorded: str, now: str) -> str:
-    """Say at which line two questions differ."""
+    """Return a sentence with the first line in which two questions differ."""
     if not recorded:
-        return "The recorded question was not kept, only its hash."
+        return "Only the hash of the recorded question is known, not its text."
     for number, pair in enumerate(zip_longest(recorded.splitlines(), now.splitlines()), 1):
         if pair[0] != pair[1]:
-            was, there = (
+            old, new = (
                 "nothing" if line is None else repr(_cut_text(line, LINE_CHARS_MAX))
                 for line in pair
             )
-            return f"First difference: line {number}: recorded {was}, now {there}."
-    return "They differ only in what is not kept: a secret, blanks at the ends, or what was cut."
+            return f"First difference: line {number}: recorded {old}, now {new}."
+    return "They differ only in parts that are not recorded: secrets, outer blanks, or cut text."
 
 
 def _cut_text(text: str, chars_max: int) -> str:

@@ -1,6 +1,6 @@
 """The tools of a scout: list, read and search the files of the base commit.
 
-A path is looked up among those files and never opened, so no path leads out of them.
+Paths are looked up among those files and never opened, so no path leads out of the commit.
 """
 
 import json
@@ -26,6 +26,7 @@ class Base(Protocol):
 def _describe_tool(
     name: str, about: str, required: list[str], **properties: tuple[str, str]
 ) -> dict[str, Any]:
+    """Return the schema of a tool; `properties` are (type, description) by name."""
     parameters = {
         "type": "object", "required": required,
         "properties": {
@@ -56,7 +57,7 @@ NAMES = tuple(schema["function"]["name"] for schema in SCHEMAS)
 
 
 def call_tool(base: Base, name: str, arguments: str) -> str:
-    """Return what the tool finds; a wrong call gets a text that helps the model to correct it."""
+    """Return the result of a tool, or a sentence that tells the model what is wrong."""
     try:
         given = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
@@ -80,6 +81,7 @@ def call_tool(base: Base, name: str, arguments: str) -> str:
 
 
 def _read_lines(base: Base, given: dict[str, Any]) -> str:
+    """Return a part of a text file under a heading with its line numbers."""
     path = str(given.get("path") or "").strip().removeprefix("./")
     data = base.read(path) if path in base.list_paths() else None
     if data is None:
@@ -95,6 +97,7 @@ def _read_lines(base: Base, given: dict[str, Any]) -> str:
 
 
 def _find_lines(base: Base, paths: list[str], given: dict[str, Any]) -> str:
+    """Return the lines of these files that contain a text, as path:line: text."""
     text = str(given.get("text") or "").lower()
     if len(text.strip()) < 2:
         return "Give a text of at least two characters."

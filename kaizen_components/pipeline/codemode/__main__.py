@@ -1,6 +1,6 @@
 """Run an eval fixture: python -m kaizen_components.pipeline.codemode FIXTURE --repo ../app
 
-Exit codes: 0 every case passes, 1 a case fails, 2 it cannot be decided.
+Exit codes: 0 if every case passes, 1 if a case fails, 2 if the cases cannot be run.
 """
 
 import argparse
@@ -14,22 +14,26 @@ CALL_CHARS, END_CHARS = 100, 200
 
 
 def main(words: list[str] | None = None) -> int:
+    """Run the cases, print a line for each, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m kaizen_components.pipeline.codemode", description="Run an eval fixture."
     )
-    parser.add_argument("fixture", help="the file that a codemode run made")
+    parser.add_argument("fixture", help="a file that a codemode run created")
     parser.add_argument(
-        "--repo", required=True, help="the repository with the function, as it is on disk now"
+        "--repo", required=True, help="the repository with the function; its current files are used"
     )
-    parser.add_argument("--python", help="the target's interpreter, if it is not found")
+    parser.add_argument(
+        "--python", help="the interpreter of the repository, if it is not found automatically"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(words)
     try:
         try:
             from . import fixture
-        except ImportError as error:  # without the packages no case can run, so none has failed
+        except ImportError as error:  # exit code 2: no case has run, so none has failed
             next_step = "Use the Python that Kaizen runs with, such as the one in .venv."
-            raise Unavailable("no_packages", f"{error}.", "No case was run.", next_step) from None
+            why = "Without this package no case can run."
+            raise Unavailable("no_packages", f"{error}.", why, next_step) from None
         spec = fixture.read_fixture(options.fixture)
         answer = fixture.run_fixture(spec, options.repo, options.python)
     except KaizenError as error:

@@ -1,4 +1,4 @@
-"""The agent's analysis of the results: clusters, notes, and whether another round is needed."""
+"""Check the agent's analysis of the results: clusters, notes, and the wish for another round."""
 
 from typing import Any
 
@@ -60,6 +60,7 @@ def check_analysis(text: str, results: list[dict[str, Any]], rounds_left: int) -
 
 
 def _check_ids(ids: list[str], results: list[dict[str, Any]]) -> list[Finding]:
+    """Return a finding for each unknown snippet, and one for the snippets without a cluster."""
     known = [result["id"] for result in results]
     findings = [
         Finding(
@@ -79,6 +80,7 @@ def _check_ids(ids: list[str], results: list[dict[str, Any]]) -> list[Finding]:
 def _check_repeated_results(
     repeated: list[dict[str, Any]], results: list[dict[str, Any]]
 ) -> list[Finding]:
+    """Return a finding for each result that the analysis repeats differently."""
     by_id = {result["id"]: result for result in results}
     findings = []
     for row in repeated:

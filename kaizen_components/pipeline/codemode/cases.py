@@ -1,4 +1,4 @@
-"""The spec of a function: cases with a call, its expected end, and the evidence for that end."""
+"""Check the spec of a function: cases with a call, the expected result, and the evidence for it."""
 
 import re
 from collections.abc import Collection
@@ -48,7 +48,7 @@ class Case(Contract):
     @field_validator("expect", mode="before")
     @classmethod
     def _write_as_python(cls, value: Any) -> Any:
-        """Write a YAML number, list or null as Python. A string is Python already."""
+        """Convert a YAML number, list or dict to Python source. A string already is source."""
         is_plain = value is None or isinstance(value, bool | int | float | list | dict)
         return repr(value) if is_plain else value
 
@@ -62,7 +62,7 @@ class Case(Contract):
 
     @property
     def end(self) -> str:
-        """What must happen, in words: `gives 4`, `raises ValueError`."""
+        """The expected result in words, such as `gives 4` or `raises ValueError`."""
         if self.raises is None:
             return f"gives {self.expect}"
         return f"raises {self.raises}" + (f" with {self.match!r}" if self.match else "")
@@ -91,7 +91,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def validate_model(data: Any, model: type[Model]) -> Model:
-    """Return `data` as a model; raise AnswerRefused with every fault."""
+    """Return `data` as an instance of `model`; raise AnswerRefused with its faults."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -120,7 +120,7 @@ def load_yaml(text: str) -> Any:
 def check_spec(
     function: Function, request: str, results: list[dict[str, Any]], text: str
 ) -> Verdict:
-    """Check that every expected end was seen or requested."""
+    """Check that each expected result was observed in a snippet or stated in the request."""
     spec = parse_spec(text)
     findings = find_spec_faults(function, request, results, spec)
     if findings:
@@ -134,7 +134,7 @@ def check_spec(
 def find_spec_faults(
     function: Function, request: str, results: list[dict[str, Any]], spec: Spec
 ) -> list[Finding]:
-    """Return every fault of a spec: unusable calls, missing evidence, repetition, gaps."""
+    """Return the faults of a spec: unusable calls, missing evidence, repeated calls and gaps."""
     findings = []
     if spec.function != str(function):
         says = f"The spec is about {quote_text(spec.function, 60)}, not about {function}."

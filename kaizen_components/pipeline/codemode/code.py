@@ -1,7 +1,7 @@
-"""Rules for a snippet of code that explores a function, and a normal form to compare two snippets.
+"""Check snippets of code that explore a function, and normalize them for comparison.
 
-The code is only parsed here, never run. The sandbox isolates snippets from each other. These rules
-keep the results honest: a snippet calls the real function and replaces no part of it.
+The code is only parsed here, never run. The rules keep the results honest: a snippet must call the
+real function and must not replace any part of it. The sandbox isolates snippets from each other.
 """
 
 import ast
@@ -31,7 +31,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def find_code_faults(function: Function, code: str) -> list[str]:
-    """Return why this code cannot be used; an empty list means that it can."""
+    """Return the reasons why this code cannot be used; an empty list if it can."""
     if len(code) > CHARS_MAX:
         return [f"has {len(code):,} characters; at most {CHARS_MAX:,} are allowed."]
     try:
@@ -51,7 +51,7 @@ def find_code_faults(function: Function, code: str) -> list[str]:
 
 
 def parse_code(code: str) -> ast.Module:
-    """Parse a piece of code; raise ValueError with a sentence if it is not valid Python."""
+    """Parse a piece of code; raise ValueError with an explanation if it is not valid Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of invalid escapes
@@ -64,12 +64,14 @@ def parse_code(code: str) -> ast.Module:
 
 
 def normalize_code(function: Function, code: str) -> str:
-    """Return a text that ignores spaces, quotes, comments and the import of the function."""
+    """Return a text that is equal for two pieces of code that differ only in spaces, quotes,
+    comments and the import of the function."""
     body = [node for node in parse_code(code).body if not _is_import_of(function, node)]
     return ast.dump(ast.Module(body, []))
 
 
 def _find_node_faults(function: Function, node: ast.AST) -> Iterator[str]:
+    """Yield the faults of one node: a forbidden statement, import or name."""
     if isinstance(node, ast.Try | ast.TryStar):
         yield "has try/except: do not catch errors, because they are recorded."
     elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -85,6 +87,7 @@ def _find_node_faults(function: Function, node: ast.AST) -> Iterator[str]:
 
 
 def _find_import_faults(function: Function, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Yield a fault for each import that is neither allowed nor of the function's own package."""
     names = [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
         if node.level or "*" in names:
@@ -114,7 +117,7 @@ def _bound_names(node: ast.AST) -> set[str | None]:
 
 
 def _is_import_of(function: Function, node: ast.AST) -> bool:
-    """Recognize `from app.text import slugify`, under that name."""
+    """Return whether the node imports the function under its own name."""
     if not isinstance(node, ast.ImportFrom) or node.level or node.module != function.module:
         return False
     return all(
@@ -124,6 +127,7 @@ def _is_import_of(function: Function, node: ast.AST) -> bool:
 
 
 def _is_call_of(function: Function, node: ast.AST) -> bool:
+    """Return whether the node calls the function, such as `slugify(…)` or `text.slugify(…)`."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
         return False
     name = ast.unparse(node.func)
@@ -132,7 +136,7 @@ def _is_call_of(function: Function, node: ast.AST) -> bool:
 
 
 def _find_patches(function: Function, nodes: list[ast.AST]) -> list[str]:
-    """Find an assignment into something imported: the snippet would explore other code."""
+    """Return a fault if the code assigns to a part of the function or of an imported module."""
     imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {function.name} | {name for node in imports for name in _bound_names(node)}
     for node in nodes:

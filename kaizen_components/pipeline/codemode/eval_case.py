@@ -1,4 +1,4 @@
-"""Deliver an accepted spec: a fixture below evals/, and an eval case that runs it."""
+"""Deliver an accepted spec: write a fixture below evals/ and record an eval case that runs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TITLE_CHARS, SUMMARY_CHARS = 200, 2_000
 
 
 def deliver_fixture(root: str, run: dict[str, Any], context: StepContext) -> dict[str, Any]:
-    """Write the fixture under the first free name; never overwrite another file."""
+    """Write the fixture without overwriting another file; return its path and command."""
     from . import cases, fixture
     from .kinds import find_spec_text, read_function_option
 
@@ -37,7 +37,7 @@ def deliver_fixture(root: str, run: dict[str, Any], context: StepContext) -> dic
 
 
 def _find_free_path(root: str, path: str, data: bytes) -> str:
-    """Return the first free name, or the one that an interrupted delivery wrote already."""
+    """Return the first unused path, or one with the same content from an interrupted delivery."""
     stem, ending = os.path.splitext(path)
     for name in (path if number == 1 else f"{stem}_{number}{ending}" for number in count(1)):
         full_path = os.path.join(root, name)
@@ -53,7 +53,7 @@ def _find_free_path(root: str, path: str, data: bytes) -> str:
 def record_eval_case(
     tx: Writer, task: dict[str, Any], run: dict[str, Any], delivered: dict[str, Any]
 ) -> str:
-    """Add the case in the transaction that ends the run; return its id."""
+    """Add the eval case in the transaction that ends the run; return its id."""
     title = f"{delivered['function']} does what was seen and asked for"
     summary = f"{delivered['cases']} cases. {run['request'].strip()}"
     values = {

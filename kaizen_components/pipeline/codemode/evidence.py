@@ -1,4 +1,4 @@
-"""Check that an expected end comes from a snippet that ran, or from the request."""
+"""Check that the result a case expects comes from a snippet that ran, or from the request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUOTE_CHARS = 160
 def find_case_faults(
     function: Function, request: str, results: list[dict[str, Any]], case: Case
 ) -> list[str]:
-    """Return why the end that a case expects has no evidence."""
+    """Return why there is no evidence for the result that a case expects; [] if there is."""
     if case.source == "requirement":
         is_error = case.raises is not None
         end = case.raises or case.expect or ""
@@ -49,7 +49,7 @@ def find_case_faults(
 
 
 def is_met(result: dict[str, Any], case: Case) -> bool:
-    """Compare a result with the end that the case expects."""
+    """Return whether a result is the one that the case expects."""
     if case.raises is None:
         is_whole = result["success"] and not result["cut"]
         return is_whole and is_expected_value(case.expect or "", result["output"])
@@ -57,7 +57,7 @@ def is_met(result: dict[str, Any], case: Case) -> bool:
 
 
 def describe_result(result: dict[str, Any]) -> str:
-    """Describe how a result ended, in the words of a case's end."""
+    """Describe a result in the words of `Case.end`, such as `gives 4`."""
     if result["success"]:
         return "gives " + quote_text(result["output"], QUOTE_CHARS)
     error = f"raises {result['error_type']}: {result['error']}"
@@ -67,7 +67,7 @@ def describe_result(result: dict[str, Any]) -> str:
 def find_uncovered(
     function: Function, request: str, results: list[dict[str, Any]], cases: list[Case]
 ) -> list[Finding]:
-    """Report kinds of errors that were seen, and examples of the request, that have no case."""
+    """Return a finding for each kind of error and each example of the request without a case."""
     kinds = {
         result["error_type"]: result["id"]
         for result in reversed(results)
@@ -85,7 +85,7 @@ def find_uncovered(
     calls = set()
     for case in cases:
         if case.source == "requirement":
-            with contextlib.suppress(ValueError):  # reported already
+            with contextlib.suppress(ValueError):  # invalid code is already reported
                 if call := requirement.find_call(function, case.call):
                     calls.add(code.normalize_code(function, ast.unparse(call)))
     for example in requirement.find_examples(function, request):

@@ -1,4 +1,4 @@
-"""Run the snippets, each alone, limited in time, and twice, to find results that differ."""
+"""Run each snippet alone, with a time limit, and twice, to find results that differ."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ SEEDS = (1, 2)
 
 @fail_closed
 def execute_snippets(job: Job, function: Function, snippets: list[dict[str, Any]]) -> Verdict:
-    """Pass if the snippets could run; later steps judge the results."""
+    """Run the snippets twice. The verdict is `pass` if they ran; later steps judge the results."""
     results, runs = run_twice(job, function, snippets)
     failures = sum(not result["success"] for result in results)
     unstable = [result["id"] for result in results if not result["stable"]]
@@ -30,7 +30,7 @@ def execute_snippets(job: Job, function: Function, snippets: list[dict[str, Any]
 
 
 def add_code(snippets: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each result with its snippet, as prompts and later steps need them."""
+    """Return each result together with the description and code of its snippet."""
     by_id = {snippet["id"]: snippet for snippet in snippets}
     empty = {"description": "", "code": ""}
     return [{**by_id.get(result["id"], empty), **result} for result in results]
@@ -39,14 +39,17 @@ def add_code(snippets: list[dict[str, Any]], results: list[dict[str, Any]]) -> l
 def run_twice(
     job: Job, function: Function, items: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[sandbox.SandboxResult]]:
-    """Return the result of each item, in order, and whether another process gave the same."""
+    """Run the items in two processes with different hash seeds.
+
+    Return the first result of each item, in order, with `stable` for whether the second was equal.
+    """
     items = [{"id": item["id"], "code": item["code"]} for item in items]
     runs: list[sandbox.SandboxResult] = []
     firsts, seconds = (_run_once(job, function, items, seed, runs) for seed in SEEDS)
     results = []
     for item in items:
         first, second = firsts[item["id"]], seconds[item["id"]]
-        # Only the value or the kind of error: messages and prints may contain a time.
+        # Only the value or the kind of error counts: messages and prints may contain a time.
         is_stable = (
             first["error_type"] == second["error_type"] != NOT_RUN
             and first["cut"] == second["cut"]
@@ -63,7 +66,7 @@ def _run_once(
     seed: int,
     runs: list[sandbox.SandboxResult],
 ) -> dict[str, dict[str, Any]]:
-    """Return the results by id. If the sandbox breaks, halve the items to find the culprit."""
+    """Return the results by id. If an item breaks the sandbox, find it by running each half."""
     try:
         (group,), boxed = session.run(job, function, [session.build_group(items)], hash_seed=seed)
     except SessionBroken as broken:
@@ -77,7 +80,7 @@ def _run_once(
             **_run_once(job, function, items[half:], seed, runs),
         }
     runs.append(boxed)
-    missing = build_failure(NOT_RUN, "The time for all of them was over.")
+    missing = build_failure(NOT_RUN, "The time for all snippets was over.")
     imported = group["import"]
     if imported and imported["error_type"]:
         missing = build_failure(imported["error_type"], f"The import failed: {imported['error']}")
@@ -89,7 +92,7 @@ def explain_unusable(result: dict[str, Any]) -> str:
     if result["error_type"] in NO_EVIDENCE:
         return f"ended with {result['error_type']}, which depends on the machine"
     if not result["stable"]:
-        return "was different the second time"
+        return "had another result in the second run"
     if result["cut"]:
-        return "has more output than is recorded; look at a part of it, or at its length"
+        return "has more output than is recorded; return a part of it, or its length"
     return ""

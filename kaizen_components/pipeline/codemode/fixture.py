@@ -1,4 +1,4 @@
-"""Write an accepted spec to a file, and run it later. Its expected values never change."""
+"""Write an accepted spec to a fixture file, and run its cases later with the same values."""
 
 import os
 import shutil
@@ -45,7 +45,7 @@ def fixture_path(function: Function) -> str:
 def render_fixture(
     spec: Spec, function: Function, run_id: str, request: str, base_commit: str
 ) -> str:
-    """Return the text of the file. The same spec gives the same bytes."""
+    """Return the text of the fixture file. The same spec gives the same bytes."""
     import yaml
 
     data = {
@@ -61,13 +61,13 @@ def render_fixture(
 
 
 def read_fixture(file_path: str) -> Fixture:
-    """Read a fixture; raise NotFound without the file, and Refused if it is not a fixture."""
+    """Read a fixture; raise NotFound if there is no file, and Refused if it is not a fixture."""
     name, restore = repr(file_path[-80:]), "Restore it from git."
     try:
         with open(file_path, encoding="utf-8") as file:
             return validate_model(load_yaml(file.read()), Fixture)
     except OSError as error:
-        hint = "Name a fixture that a codemode run made."
+        hint = "Name a fixture that a codemode run created."
         raise NotFound("no_fixture", f"Cannot read {name}.", f"{error.strerror}.", hint) from None
     except UnicodeDecodeError:
         raise Refused("bad_fixture", f"{name} is not UTF-8 text.", "", restore) from None
@@ -78,7 +78,7 @@ def read_fixture(file_path: str) -> Fixture:
 def run_fixture(fixture: Fixture, repo: str, python: str | None = None) -> dict[str, Any]:
     """Run the cases on the repository's current files; return {passed, failed, cases}.
 
-    The sandbox and the comparison are those of the gate. Nothing is written to the fixture.
+    The cases run in the sandbox and are compared as in the gate. The fixture never changes.
     """
     target = Target(repo)
     with tempfile.TemporaryDirectory(prefix="kaizen-eval-") as place:
@@ -105,7 +105,7 @@ def run_fixture(fixture: Fixture, repo: str, python: str | None = None) -> dict[
 
 
 def _prepare_job(target: Target, place: str, python: str | None) -> Job:
-    """Copy the files that git knows or would add."""
+    """Copy the tracked and untracked files, but no ignored ones, and return a job for them."""
     tree, scratch = os.path.join(place, "tree"), os.path.join(place, "scratch")
     os.mkdir(tree)
     os.mkdir(scratch)
@@ -123,6 +123,7 @@ def _prepare_job(target: Target, place: str, python: str | None) -> Job:
 
 @fail_closed
 def _judge_fixture(job: Job, function: Function, fixture: Fixture) -> Verdict:
+    """Run the cases; `check` if the function is missing or a case fails. Facts have the cases."""
     try:
         locate_function(job, function)
     except NotFound as error:
@@ -130,7 +131,9 @@ def _judge_fixture(job: Job, function: Function, fixture: Fixture) -> Verdict:
     results, runs = validate.run_cases(job, function, fixture)
     cases = []
     for case, result in zip(fixture.cases, results, strict=True):
-        got = result["got"] + ("" if result["stable"] else ", and another result the second time")
+        got = result["got"] + (
+            "" if result["stable"] else ", with another result in the second run"
+        )
         is_ok = result["met"] and result["stable"]
         cases.append({**_describe_case(case, got), "ok": is_ok, "ms": result["ms"]})
     reason = "pass" if all(case["ok"] for case in cases) else "check"

@@ -1,4 +1,4 @@
-"""The function to explore: its name, and where the base defines it."""
+"""Parse the name of the function to explore, and find its definition in the base."""
 
 import ast
 import difflib
@@ -34,7 +34,7 @@ class Function(NamedTuple):
             return cls(module, match["name"])
         why = "It does not have that form."
         if re.fullmatch(r"[\w./-]+:[A-Za-z_]\w*(\.\w+)+", text.strip()):
-            why = "It names a method; only functions of a module can be explored."
+            why = "It names a method, but only functions of a module can be explored."
         raise Usage(
             "bad_function",
             f"{quote_text(text, 60)!r} does not name a function.",
@@ -48,7 +48,7 @@ class Function(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where a function is defined: the path below the tree, and its lines with decorators."""
+    """The definition of a function: its file in the tree, and its lines with decorators."""
 
     path: str
     text: str
@@ -57,7 +57,10 @@ class Location(NamedTuple):
 
 
 def locate_function(where: Job | str, function: Function) -> Location:
-    """Find the function in a base tree by parsing; raise NotFound with what is there instead."""
+    """Find the function in a base tree by parsing.
+
+    Raise NotFound with a suggestion if the module or the function is missing.
+    """
     folder, paths = (where, PATHS) if isinstance(where, str) else (where.base, where.tools.paths)
     *parents, last = function.module.split(".")
     places = [
@@ -75,7 +78,10 @@ def locate_function(where: Job | str, function: Function) -> Location:
         statements = list(_flatten(ast.parse(text).body))
     except (SyntaxError, ValueError, RecursionError) as error:  # such as another encoding
         raise NotFound(
-            "unreadable_module", f"{path} is not valid Python.", f"{error}.", "Fix it first."
+            "unreadable_module",
+            f"{path} is not valid Python.",
+            f"{error}.",
+            "Fix that file and commit it.",
         ) from None
     for node in reversed(statements):
         if isinstance(node, DEFINITIONS) and node.name == function.name:
@@ -85,7 +91,7 @@ def locate_function(where: Job | str, function: Function) -> Location:
 
 
 def read_source(where: Job | str, function: Function) -> str:
-    """Return the text of the function with its decorators."""
+    """Return the source of the function with its decorators."""
     location = locate_function(where, function)
     lines = location.text.splitlines(keepends=True)
     return "".join(lines[location.first - 1 : location.last])
@@ -103,6 +109,7 @@ def _flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFound:
+    """Return the error for a missing module, with the most similar existing one."""
     modules = set()
     for root in (os.path.join(folder, path) for path in paths):
         for here, folders, files in os.walk(root):
@@ -125,6 +132,7 @@ def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFoun
 
 
 def _no_function(path: str, statements: list[ast.stmt], function: Function) -> NotFound:
+    """Return the error for a missing function: a similar one, a class, or where it comes from."""
     names = [node.name for node in statements if isinstance(node, DEFINITIONS)]
     close = difflib.get_close_matches(function.name, names, 1)
     why = "It defines " + (", ".join(names[:10]) or "no function") + "."
@@ -133,7 +141,7 @@ def _no_function(path: str, statements: list[ast.stmt], function: Function) -> N
         next_step = f"Did you mean {function.module}:{close[0]}?"
     for node in statements:
         if isinstance(node, ast.ClassDef) and node.name == function.name:
-            why = f"{function.name} is a class there; only functions can be explored."
+            why = f"{function.name} is a class, but only functions can be explored."
         if isinstance(node, ast.ImportFrom) and function.name in [
             alias.asname or alias.name for alias in node.names
         ]:

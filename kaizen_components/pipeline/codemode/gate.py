@@ -1,4 +1,4 @@
-"""What the gates of codemode share: a gate that cannot run ends as `missing`, never as `pass`."""
+"""Let the gates of codemode fail closed: one that cannot run ends as `missing`, never `pass`."""
 
 import functools
 from collections.abc import Callable
@@ -14,7 +14,7 @@ NO_REPORT = "The sandbox left no valid report, so nothing was judged."
 
 
 def fail_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
-    """Wrap a gate: check the sandbox first, and turn each failure to run into `missing`."""
+    """Wrap a gate: check the sandbox first, and return `missing` if the gate cannot run."""
 
     @functools.wraps(judge)
     def judge_or_report(job: Job, *args: Any, **options: Any) -> Verdict:

@@ -20,16 +20,16 @@ def judge_function(step: Step, job: Job, context: StepContext) -> Verdict:
 
 
 def judge_execution(step: Step, job: Job, context: StepContext) -> Verdict:
-    """Run the newest snippets; the facts have their code and results."""
-    asked = snippets.parse_round(context.find_answer("snippets") or "", collect_results(context))
-    verdict = execute.execute_snippets(job, read_function_option(context), asked)
+    """Run the newest snippets; the facts of the verdict have their code and results."""
+    items = snippets.parse_round(context.find_answer("snippets") or "", collect_results(context))
+    verdict = execute.execute_snippets(job, read_function_option(context), items)
     if verdict.is_pass:
-        verdict.facts["results"] = execute.add_code(asked, verdict.facts["results"])
+        verdict.facts["results"] = execute.add_code(items, verdict.facts["results"])
     return _split_times(verdict)
 
 
 def judge_validation(step: Step, job: Job, context: StepContext) -> Verdict:
-    """Run the newest spec; the facts have its text."""
+    """Run the cases of the newest spec; the facts of the verdict have its text."""
     text = find_spec_text(context)
     function, spec = read_function_option(context), cases.parse_spec(text)
     verdict = validate.validate_spec(job, function, spec, context.request)
@@ -38,7 +38,7 @@ def judge_validation(step: Step, job: Job, context: StepContext) -> Verdict:
 
 
 def _split_times(verdict: Verdict) -> Verdict:
-    """Move the times out of the results, because a replay never has the same times."""
+    """Move the times of the results into a fact `ms`, because a replay has other times."""
     results: list[dict[str, Any]] = verdict.facts.get("results", [])
     verdict.facts["ms"] = {result["id"]: result["ms"] for result in results}
     verdict.facts["results"] = [
@@ -61,14 +61,14 @@ def check_function(job: Job, function: Function) -> Verdict:
     result = group["import"] or build_failure(TIMEOUT, "The import did not end.")
     if result["error_type"]:
         says = f"{function.module} cannot be imported: {result['error_type']}: {result['error']}"
-        reason, next_step = "check", "Fix the module first: it must be importable to be explored."
-        absent = re.match(r"No module named '([^']+)'", result["error"])
-        if absent and result["error_type"] == "ModuleNotFoundError":
-            install = f"{job.tools.install or 'pip install'} {absent[1].split('.')[0]}"
+        reason, next_step = "check", "Fix the module: only an importable one can be explored."
+        missing = re.match(r"No module named '([^']+)'", result["error"])
+        if missing and result["error_type"] == "ModuleNotFoundError":
+            install = f"{job.tools.install or 'pip install'} {missing[1].split('.')[0]}"
             reason, next_step = "missing", f"Install it where the target's tests run: {install}"
         findings = [Finding("import", f"{says}. {next_step}", path)]
         return Verdict(reason, says, findings, [boxed], facts)
     if not result["callable"]:
-        says = f"{function} is not callable once its module is imported."
+        says = f"{function} is not callable after its module was imported."
         return Verdict("check", says, [Finding("not-callable", says, path)], [boxed], facts)
     return Verdict("pass", f"{function} is in {path} and can be called.", [], [boxed], facts)

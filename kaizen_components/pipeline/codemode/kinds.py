@@ -25,7 +25,7 @@ def collect_results(context: StepContext) -> list[dict[str, Any]]:
 
 
 def find_spec_text(context: StepContext) -> str:
-    """Return the refined spec if there is one, else the first one."""
+    """Return the refined spec, or the first one if there was no refinement."""
     return context.find_answer("refined") or context.find_answer("cases") or ""
 
 

@@ -9,12 +9,15 @@ NO_LITERAL = object()
 
 
 def is_same_value(left: str, right: str) -> bool:
-    """Compare two reprs. Quotes, spaces and the order of sets and dicts do not count; types do."""
+    """Return whether two reprs are the same value of the same type.
+
+    Quotes, spaces and the order of sets and dicts do not count.
+    """
     if left == right:
         return True
-    one, other = parse_literal(left), parse_literal(right)
-    if one is not NO_LITERAL and other is not NO_LITERAL:
-        return _equal_values(one, other)
+    value, other = parse_literal(left), parse_literal(right)
+    if value is not NO_LITERAL and other is not NO_LITERAL:
+        return _equal_values(value, other)
     try:
         return ast.dump(parse_code(left.strip())) == ast.dump(parse_code(right.strip()))
     except ValueError:
@@ -22,14 +25,17 @@ def is_same_value(left: str, right: str) -> bool:
 
 
 def is_expected_value(text: str, recorded: str) -> bool:
-    """Compare an expected value with a recorded repr; text that is not Python is a string."""
+    """Compare an expected value with a recorded repr.
+
+    A text that is not a Python value stands for a string, so its quotes may be omitted.
+    """
     if is_same_value(text, recorded):
         return True
     return not is_python_value(text) and parse_literal(recorded) == text
 
 
 def is_python_value(text: str) -> bool:
-    """Accept values as a repr writes them (`'a'`, `[1, 2]`, `Decimal('1.5')`), but not words."""
+    """Return whether a text is a literal or a call, such as `[1, 2]` or `Decimal('1.5')`."""
     if parse_literal(text) is not NO_LITERAL:
         return True
     try:
@@ -49,6 +55,7 @@ def parse_literal(text: str) -> Any:
 
 
 def _equal_values(one: Any, other: Any) -> bool:
+    """Return whether two values and all their parts are equal and have the same types."""
     if type(one) is not type(other):
         return False
     if isinstance(one, list | tuple):

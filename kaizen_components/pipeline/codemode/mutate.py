@@ -1,4 +1,4 @@
-"""Run a spec against mutants of the function: a useful spec detects most of them."""
+"""Run a spec against mutants of the function; a useful spec detects most of them."""
 
 import random
 from typing import Any
@@ -12,25 +12,26 @@ from . import evidence, session
 from .cases import Spec
 from .function import Function, locate_function
 
-SLOWER = 10.0  # a case that takes this many times as long as the slowest one counts as endless
+SLOWER = 10.0  # a case may take this many times as long as the slowest case did
 ITEM_S_MIN = 2.0
 
 
 def run_mutants(
     job: Job, function: Function, spec: Spec, slowest_ms: float
 ) -> tuple[Mutation, sandbox.SandboxResult | None]:
-    """Try mutants for at most `settings.mutation_s`, in an order that depends on the tree."""
+    """Run the cases on mutants for at most `settings.mutation_s`, in an order fixed by the tree."""
     location = locate_function(job, function)
     lines = set(range(location.first, location.last + 1))
-    made = mutants.make_mutants(location.path, location.text, lines)
-    mutation = Mutation(len(made))
-    random.Random(job.base_tree).shuffle(made)
-    chosen = made[:MUTANTS_MAX]
+    all_mutants = mutants.make_mutants(location.path, location.text, lines)
+    mutation = Mutation(len(all_mutants))
+    random.Random(job.base_tree).shuffle(all_mutants)
+    chosen = all_mutants[:MUTANTS_MAX]
     if not chosen:
         return mutation, None
     items = [{"id": case.id, "code": case.call} for case in spec.cases]
     item_s = max(ITEM_S_MIN, SLOWER * slowest_ms / 1000)
-    # Restoring 600 files takes longer than a case, and few functions write any: tidy if needed.
+    # Restoring 600 files takes longer than a case, and few functions write files, so the files are
+    # restored before each case (tidy) only if the cases fail without that.
     for tidy in (False, True):
         groups = [
             session.build_group(items, {location.path: text}, item_s=item_s, stop=True, tidy=tidy)
@@ -39,8 +40,8 @@ def run_mutants(
         seconds = job.settings.mutation_s
         runs, boxed = session.run(job, function, groups, hash_seed=1, seconds=seconds)
         if not runs or not _is_complete(runs[0], spec) or _is_detected(runs[0], spec):
-            continue  # the cases must pass on the function itself
-        for mutant, run in zip(chosen, runs[1:], strict=False):  # the rest ran out of time
+            continue  # the cases do not pass on the function itself
+        for mutant, run in zip(chosen, runs[1:], strict=False):  # for the others there was no time
             if _is_detected(run, spec):
                 mutation.killed_count += 1
             elif _is_complete(run, spec):
@@ -66,7 +67,7 @@ def _is_complete(run: dict[str, Any], spec: Spec) -> bool:
 
 
 def _is_detected(run: dict[str, Any], spec: Spec) -> bool:
-    """Return whether a case that ran ended otherwise than expected."""
+    """Return whether the import failed, or a case that ran ended differently than expected."""
     if run["import"] and run["import"]["error_type"]:
         return True
     results = run["results"]

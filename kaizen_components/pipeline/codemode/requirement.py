@@ -1,7 +1,7 @@
-"""What a request itself says about values: examples such as `slugify('') is ''`, and literals.
+"""Find what a request says about values: examples such as `slugify('') is ''`, and literals.
 
-A case may expect what the request says, and must expect it where the request gives an example.
-Nothing here guesses: what cannot be found by reading is not in the requirement.
+A case may expect what the request says. If the request gives an example, the spec must have a case
+for it. A value counts only if it is written in the request.
 """
 
 import ast
@@ -32,7 +32,7 @@ WRAPPERS = ("list", "asyncio.run")  # a case may use them to look into a generat
 
 
 class Example(NamedTuple):
-    """A call with literal arguments, and the words up to the next call or the sentence's end."""
+    """A call with literal arguments, and the text up to the next call or the sentence's end."""
 
     call: str
     after: str
@@ -40,7 +40,7 @@ class Example(NamedTuple):
 
     @property
     def stated_end(self) -> str:
-        """The value or error right after the call, as written. Such an example needs a case."""
+        """The value or error stated right after the call, or "". Such an example needs a case."""
         gives = GIVES.match(self.after)
         rest = self.after[gives.end() :] if gives else ""
         name = ERROR.match(rest)
@@ -79,14 +79,14 @@ def find_literals(text: str) -> list[str]:
 
 
 def contains_value(text: str, value: str) -> bool:
-    """Look for a value as a literal, or verbatim if no literal can express it."""
+    """Return whether a text contains a value: as a literal, or verbatim if it is not one."""
     if parse_literal(value) is NO_LITERAL and is_python_value(value):
         return value in text  # Decimal('1.5')
     return any(is_expected_value(value, literal) for literal in find_literals(text))
 
 
 def find_call(function: Function, code: str) -> ast.Call | None:
-    """Return the call if the code is one call of the function, apart from imports and wrappers."""
+    """Return the call of the function if the code is nothing else, except imports and wrappers."""
     body = [
         node for node in parse_code(code).body if not isinstance(node, ast.Import | ast.ImportFrom)
     ]
@@ -100,10 +100,10 @@ def find_call(function: Function, code: str) -> ast.Call | None:
 def explain_unsupported(
     function: Function, request: str, code: str, value: str, is_error: bool
 ) -> str:
-    """Return why the request does not state this end of this call, or "" if it does."""
+    """Return why the request does not say that this call has this result, or "" if it does."""
     call = find_call(function, code)
     if call is None:
-        return f"a case from the requirement is one call of {function.name} and nothing else"
+        return f"a case from the requirement must be one call of {function.name} and nothing else"
     key = normalize_code(function, ast.unparse(call))
     same_call = [
         example
@@ -123,11 +123,11 @@ def explain_unsupported(
             plain, value, is_error
         ):
             return ""
-    return "no sentence of the requirement has both the arguments of this call and this end"
+    return "no sentence of the requirement has both the arguments and the result of this call"
 
 
 def _states_end(example: Example, value: str, is_error: bool) -> bool:
-    """Compare with the value right after the call; else with those in its words or sentence."""
+    """Return whether an example states a value: right after the call, or in its sentence."""
     stated = example.stated_end
     if stated:
         return stated == value if is_error else is_expected_value(value, stated)
@@ -136,6 +136,7 @@ def _states_end(example: Example, value: str, is_error: bool) -> bool:
 
 
 def _states(text: str, value: str, is_error: bool) -> bool:
+    """Return whether a text without a negation contains the value or the name of the error."""
     if DENIES.search(text):
         return False  # "is not 'y'" gives no value to expect
     if is_error:
@@ -155,7 +156,7 @@ def _find_calls(function: Function, sentence: str) -> list[tuple[int, int]]:
 
 
 def _closing_positions(text: str, start: int, mark: str) -> list[int]:
-    """Return the positions after the nearest closing marks, which are tried as ends."""
+    """Return the positions after the next closing marks, as candidates for an end."""
     stop = min(len(text), start + LITERAL_CHARS_MAX)
     return [at + 1 for at in range(start, stop) if text[at] == mark][:ENDS_MAX]
 

@@ -1,4 +1,4 @@
-"""Run pieces of code in the sandbox: their tree, their plan, and the signed report."""
+"""Run pieces of code in the sandbox: copy the tree, write the plan, and read the signed report."""
 
 import os
 import shutil
@@ -9,19 +9,20 @@ from ..gates import session_box
 from ..job import Job
 
 if TYPE_CHECKING:
-    from .function import Function  # which is judged by what is run here
+    from .function import Function
 
-ITEM_S = 5.0  # of one piece of code: what takes longer counts as endless
+ITEM_S = 5.0  # for one piece of code; one that takes longer counts as endless
 IMPORT_S = 60.0
 CodeGroup = dict[str, Any]
 
 
 def build_group(
-    items: list[dict[str, str]], edits: dict[str, str] | None = None, **more: Any
+    items: list[dict[str, str]], edits: dict[str, str] | None = None, **options: Any
 ) -> CodeGroup:
-    """Return a plan for pieces of code (id, code) on one version of the tree.
+    """Return a plan to run pieces of code (id, code) on one version of the tree.
 
-    `stop` ends it at the first timeout, and `tidy` restores the files before each one.
+    The option `stop` ends the group at the first timeout; `tidy` restores the files before each
+    piece.
     """
     return {
         "items": items,
@@ -29,14 +30,17 @@ def build_group(
         "item_s": ITEM_S,
         "stop": False,
         "tidy": True,
-        **more,
+        **options,
     }
 
 
 def run(
     job: Job, function: "Function", groups: list[CodeGroup], *, hash_seed: int, seconds: float = 0.0
 ) -> tuple[list[dict[str, Any]], sandbox.SandboxResult]:
-    """Return `import`, and `results` by id, of each group that began in time, in order."""
+    """Run the groups in the sandbox.
+
+    Return, for each group that began in time, its `import` and its `results` by id, in order.
+    """
 
     def prepare(folder: str) -> dict[str, Any]:
         tree = os.path.join(folder, "tree")

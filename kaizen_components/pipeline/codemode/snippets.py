@@ -1,4 +1,4 @@
-"""The snippets that explore a function. They are checked before any of them runs."""
+"""Parse and check the snippets that explore a function, before any of them runs."""
 
 from typing import Any, Literal
 
@@ -61,7 +61,7 @@ def _count_errors(snippets: list[dict[str, Any]]) -> int:
 
 
 def check_snippets(function: Function, text: str, earlier: list[dict[str, Any]]) -> Verdict:
-    """Check that the snippets of an answer may run, and that none repeats another one."""
+    """Check that each snippet of an answer may run, and that none repeats another."""
     snippets = parse_round(text, earlier)
     findings: list[Finding] = []
     first_ids = {code.normalize_code(function, old["code"]): old["id"] for old in reversed(earlier)}

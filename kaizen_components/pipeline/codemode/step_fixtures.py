@@ -1,4 +1,4 @@
-"""Prove that each step of codemode tells good from bad fixtures (evals.yml)."""
+"""Prove that each step of codemode accepts its good and refuses its bad fixtures (evals.yml)."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ Case = dict[str, Any]
 
 
 def prove_steps(tools: Tools | None = None) -> list[dict[str, Any]]:
-    """Return a row for each fixture: the step, the expected reason and the actual one."""
+    """Run all fixtures; return a row for each with the expected and the actual reason."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
     rows = []
     for step, step_cases in _load_fixtures().items():
@@ -62,7 +62,7 @@ def _snippets() -> list[dict[str, Any]]:
 
 
 def _results() -> list[dict[str, Any]]:
-    """Return what the engine would record, so that later steps are proved without running it."""
+    """Return made-up results of the snippets, so that later steps need not run them."""
     results = []
     for snippet in _snippets():
         result = {**build_failure("", ""), "id": snippet["id"], "stable": snippet["id"] != UNSTABLE}
@@ -99,7 +99,7 @@ def judge_execution(case: Case, tools: Tools) -> Verdict:
         verdict = execute.execute_snippets(job, DOUBLE, items)
     ends = [evidence.describe_result(result) for result in verdict.facts.get("results", [])]
     if not all(end.startswith(wanted) for end, wanted in zip(ends, case["shows"], strict=True)):
-        return Verdict("check", f"It shows {ends}.")
+        return Verdict("check", f"The results are {ends}.")
     return verdict
 
 
@@ -141,7 +141,7 @@ def _spec_text(case: Case) -> str:
 
 @contextlib.contextmanager
 def _make_job(tools: Tools, source: str = SOURCE) -> Iterator[Job]:
-    """Yield a job whose base has the function in it."""
+    """Yield a job whose base defines the function `double`."""
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
         base, scratch = (os.path.join(place, name) for name in ("base", "scratch"))
         os.mkdir(base)

@@ -17,7 +17,10 @@ RULES = {"reject": "requirement", "flaky": "flaky", "check": "case"}
 
 @fail_closed
 def validate_spec(job: Job, function: Function, spec: Spec, request: str) -> Verdict:
-    """Judge a spec. `reject` blames the function; `check`, `flaky` and `weak` blame the spec."""
+    """Run the cases of a spec twice, then on mutants.
+
+    The verdict `reject` blames the function; `check`, `flaky` and `weak` blame the spec.
+    """
     results, runs = run_cases(job, function, spec)
     by_id = {result["id"]: result for result in results}
     failing = [case for case in spec.cases if not by_id[case.id]["met"]]
@@ -31,7 +34,7 @@ def validate_spec(job: Job, function: Function, spec: Spec, request: str) -> Ver
     broken = [case for case in failing if case.source == "requirement" and case not in flaky]
     for reason, cases, says in (
         ("reject", broken, "The function does not do what the requirement says"),
-        ("flaky", flaky, "Cases end differently from run to run"),
+        ("flaky", flaky, "Cases have different results in two runs"),
         ("check", failing, "Cases fail"),
     ):
         if cases:
@@ -41,7 +44,7 @@ def validate_spec(job: Job, function: Function, spec: Spec, request: str) -> Ver
                 source = "by the requirement" if reason == "reject" else f"as {case.source} showed"
                 text = f"{quote_text(case.end, CALL_CHARS)} {source}; here it {got}."
                 if reason == "flaky":
-                    text = "ended differently in two runs. Expect what does not change."
+                    text = "had different results in two runs. Expect only what does not change."
                 findings.append(Finding(RULES[reason], f"{case.id}: {call} {text}"))
             says = f"{says}: {', '.join(case.id for case in cases)}."
             return Verdict(reason, says, findings, runs, facts)
@@ -51,9 +54,9 @@ def validate_spec(job: Job, function: Function, spec: Spec, request: str) -> Ver
 def run_cases(
     job: Job, function: Function, spec: Spec
 ) -> tuple[list[dict[str, Any]], list[sandbox.SandboxResult]]:
-    """Run each case twice; return `id`, `met`, `got`, `stable` and `ms` of each.
+    """Run each case twice; return rows with `id`, `met`, `got`, `stable` and `ms`.
 
-    The sandbox never sees the expected ends.
+    The expected results are not copied into the sandbox.
     """
     items = [{"id": case.id, "code": case.call} for case in spec.cases]
     results, runs = execute.run_twice(job, function, items)
@@ -76,6 +79,7 @@ def _judge_mutants(
     runs: list[sandbox.SandboxResult],
     facts: dict[str, Any],
 ) -> Verdict:
+    """Run the cases on mutants; the spec is `weak` if it detects too few of them."""
     slowest_ms = max(result["ms"] for result in facts["results"])
     mutation, boxed = mutate.run_mutants(job, function, spec, slowest_ms)
     runs = [*runs, boxed] if boxed else runs
@@ -87,7 +91,7 @@ def _judge_mutants(
     }
     if mutation.made_count and not mutation.tried_count:
         says = f"No mutant could be tried within {job.settings.mutation_s:g} s, "
-        says += "so the cases prove nothing yet."
+        says += "so it is unknown whether the cases detect mistakes."
         text = " ".join([says, *mutation.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
         return Verdict("missing", says, [Finding("mutants", text)], runs, facts)
     score = (
@@ -96,4 +100,4 @@ def _judge_mutants(
     if mutation.kill_rate < job.settings.kill_floor:
         says = f"Only {score}; {job.settings.kill_floor:.0%} must be."
         return Verdict("weak", says, mutate.describe_survivors(mutation), runs, facts)
-    return Verdict("pass", f"{len(spec.cases)} cases hold, twice; {score}.", [], runs, facts)
+    return Verdict("pass", f"{len(spec.cases)} cases passed twice; {score}.", [], runs, facts)

@@ -20,7 +20,8 @@ NOT_STARTED = (126, 127)  # exit codes of a shell that cannot start a program
 def judge_command(step: Step, job: Job, context: StepContext) -> Verdict:
     """Run the step's command on a copy of the candidate, with the answers in $KAIZEN_ANSWERS."""
     sandbox.require_level(job.settings.minimum_level)
-    tree, answers = os.path.join(job.scratch, "command"), os.path.join(job.scratch, "answers")
+    tree = os.path.join(job.scratch, "command")
+    answers = os.path.join(job.scratch, "answers")
     delete_path(tree)
     shutil.copytree(job.head, tree, symlinks=True)
     # Objects as STEP.json, texts as STEP.txt, and the request as request.txt.
@@ -43,17 +44,17 @@ def judge_command(step: Step, job: Job, context: StepContext) -> Verdict:
         reads=(*job.tools.reads, answers),
         variables={ANSWERS: answers},
     )
-    shown = f"`{' '.join(step.command)}`"
+    command_line = f"`{' '.join(step.command)}`"
     facts = {"command": step.command}
     if has_passed(boxed):
-        return Verdict("pass", f"{shown} passes.", [], [boxed], facts)
+        return Verdict("pass", f"{command_line} passes.", [], [boxed], facts)
     output = describe_output(boxed, tree).replace(answers, f"${ANSWERS}")
     if boxed.exit_code in NOT_STARTED:
-        summary = f"{shown} cannot be started here."
+        summary = f"{command_line} cannot be started in the sandbox."
         return Verdict(
             "missing", summary, [Finding(step.name, f"{summary} {output}")], [boxed], facts
         )
-    summary = f"{shown} fails with exit code {boxed.exit_code}."
+    summary = f"{command_line} fails with exit code {boxed.exit_code}."
     if boxed.timed_out:
-        summary = f"{shown} does not end in time."
+        summary = f"{command_line} did not end in time."
     return Verdict("check", summary, [Finding(step.name, output)], [boxed], facts)

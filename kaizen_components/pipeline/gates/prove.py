@@ -77,10 +77,13 @@ def _judge_cases(
         folder, scratch = os.path.join(place, "base"), os.path.join(place, "scratch")
         write_tree(folder, base)
         os.makedirs(scratch)
-        for name, (added, others, expected) in cases.items():
-            head, text = os.path.join(place, name), base["sums.py"]
-            write_tree(head, {**base, **others, "sums.py": text + added})
-            changed = {path: set(range(1, body.count("\n") + 1)) for path, body in others.items()}
+        for name, (added, other_files, expected) in cases.items():
+            head = os.path.join(place, name)
+            text = base["sums.py"]
+            write_tree(head, {**base, **other_files, "sums.py": text + added})
+            changed = {
+                path: set(range(1, body.count("\n") + 1)) for path, body in other_files.items()
+            }
             changed["sums.py"] = set(range(text.count("\n") + 1, (text + added).count("\n") + 1))
             job = Job(
                 folder, head, "proof", name, changed, tools, settings, tests=tests, scratch=scratch

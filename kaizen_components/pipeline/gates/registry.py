@@ -11,6 +11,8 @@ from .conditions import add_conditions
 
 
 class Gate(NamedTuple):
+    """What the engine knows of a gate before it runs."""
+
     judge: str  # the address of a function (job) -> Verdict
     reasons: tuple[str, ...]  # possible reasons, besides `missing`
     needs: tuple[str, ...] = ()  # answers and gates without which it cannot judge

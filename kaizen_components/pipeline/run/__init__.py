@@ -1,1 +1,1 @@
-"""A run: state machine, engine, recorder, budget, drivers, delivery, replay."""
+"""Runs: the state machine, the engine, the recorder, drivers, delivery and replay."""

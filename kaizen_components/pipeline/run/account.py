@@ -1,4 +1,4 @@
-"""The numbers of a run, from its events: what the `ended` event, P1, P2 and P7 report."""
+"""The numbers of a run, computed from its events: for its `ended` event, P1, P2 and P7."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from .machine import State
 
 
 def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a run's outcome, the attempts of each step, and what it cost.
+    """Return a run's outcome, the attempts of each step, and its cost.
 
-    A figure that no server reported is None, not zero; `usage_unknown` counts the answers without.
+    A figure that no server reported is None, not zero. `usage_unknown` counts answers without usage.
     """
     answers = [event for event in events if event["event"] == "answered"]
-    paused = [
+    pauses = [
         event
         for event in events
         if event["event"] == "released" and "tokens_in" in event["payload"].get("spent", {})
@@ -20,7 +20,7 @@ def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
     is_open = state["outcome"] in (None, "accepted")
     accepted = set(state["answers"].values()) if is_open else set()
     rejected = [event for event in answers if event["id"] not in accepted]
-    tokens = [_add_up(rejected, name) for name in ("tokens_in", "tokens_out")]
+    tokens = [_sum_reported(rejected, name) for name in ("tokens_in", "tokens_out")]
     return {
         "outcome": state["outcome"],
         "why": state["why"],
@@ -29,17 +29,18 @@ def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
         "seconds": state["spent"]["seconds"],
         "calls": state["spent"]["calls"],
         **{
-            name: _add_up([*answers, *paused], name)
+            name: _sum_reported([*answers, *pauses], name)
             for name in ("tokens_in", "tokens_out", "cost_usd")
         },
         "usage_unknown": state["usage_unknown"],
         "rejected_answers": len(rejected),
         "rejected_tokens": None if None in tokens else sum(tokens),
-        "rejected_cost_usd": _add_up(rejected, "cost_usd"),
+        "rejected_cost_usd": _sum_reported(rejected, "cost_usd"),
     }
 
 
-def _add_up(answers: list[dict[str, Any]], name: str) -> Any:
+def _sum_reported(answers: list[dict[str, Any]], name: str) -> Any:
+    """Return the sum of the reported figures; None if there are answers and none reports it."""
     known = [
         event["payload"]["spent"][name]
         for event in answers

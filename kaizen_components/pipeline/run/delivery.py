@@ -1,4 +1,4 @@
-"""What happens to accepted work. Every action here can be repeated without another effect."""
+"""Deliver accepted work. Every action here is idempotent, because a crash can repeat it."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from .journal import Journal
 
 
 def deliver(journal: Journal, work: Workspace, context: StepContext) -> dict[str, Any]:
-    """Create a branch with the change, apply it if --apply was given, and return where it is.
+    """Create a branch with the change, apply it if --apply was given, and return what was done.
 
-    A protocol that changes no files delivers a fixture of cases, or nothing but its artifacts.
+    A protocol without edits delivers a fixture of its cases, or only its artifacts.
     """
     build = context.find_answer("edits")
     if not build:

@@ -33,7 +33,7 @@ def fill_page(page: str, protocol: Protocol) -> str:
 
 
 def render_transitions() -> str:
-    """Return the table of events that are legal in each phase."""
+    """Return the table of phases and the events that may follow in each."""
     rows = ["| phase | what it means | events that may follow |", "|---|---|---|"]
     for phase, allowed in machine.TABLE.items():
         following = ", ".join(
@@ -63,8 +63,8 @@ def render_steps(protocol: Protocol) -> str:
 def render_diagram(protocol: Protocol) -> str:
     """Return the protocol as a Mermaid flowchart.
 
-    Boxes ask, hexagons are gates, rounded boxes are outcomes. A step that is simply asked again
-    gets no arrow, because such labels would overlap.
+    Boxes are questions, hexagons are gates, rounded boxes are outcomes. There is no arrow from a
+    step to itself, because such labels would overlap.
     """
     steps = protocol.steps.values()
     lines = ["```mermaid", "flowchart TD"]

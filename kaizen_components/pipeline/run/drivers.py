@@ -1,4 +1,4 @@
-"""Drivers answer the steps that ask. The checks and gates decide whether an answer counts."""
+"""Drivers answer the questions of a run. Checks and gates then decide whether to accept them."""
 
 from __future__ import annotations
 
@@ -25,45 +25,45 @@ NOTES = "What you have looked up:"
 
 
 class ModelDriver:
-    """An OpenAI-compatible server answers; each stage may have its own."""
+    """Answers from an OpenAI-compatible server; each stage may have its own."""
 
     name = "model"
 
     def __init__(self, work: scout_tools.Base | None = None):
         self.work = work  # the files that a scout may read; without it there are no tools
-        self._chats = {stage: Chat.from_environment(stage) for stage in STAGES}  # refuse early
-        self._toolless: set[str] = set()
+        self._chats = {stage: Chat.from_environment(stage) for stage in STAGES}  # fail early
+        self._toolless: set[str] = set()  # stages whose server cannot call tools
 
     def ask(
         self, step: Step, question: Messages, on_text: OnText | None = None,
-        most_s: float | None = None, attempt: int = 1,
+        limit_s: float | None = None, attempt: int = 1,
     ) -> Reply:  # fmt: skip
-        """Return the answer to a step; raise Unavailable after the stage's timeout or `most_s`."""
+        """Return the answer to a step; raise Unavailable after the stage's timeout or `limit_s`."""
         if step.stage not in self._chats:
             self._chats[step.stage] = Chat.from_environment(step.stage)
-        talk = _Conversation(self._chats[step.stage], step, on_text, most_s)
+        conversation = _Conversation(self._chats[step.stage], step, on_text, limit_s)
         try:
             if step.calls and self.work is not None and step.stage not in self._toolless:
-                reply = self._ask_with_tools(talk, question, self.work)
+                reply = self._ask_with_tools(conversation, question, self.work)
             else:
-                reply = talk.ask(question)
+                reply = conversation.ask(question)
         except Unavailable as error:
-            # What the earlier requests of this conversation cost is charged all the same.
-            error.total_spent = talk.total_spent()  # type: ignore[attr-defined]
+            # The earlier requests of this conversation have a cost too.
+            error.total_spent = conversation.total_spent()  # type: ignore[attr-defined]
             raise
         return replace(reply, text=f"{reply.text}\n{CUT}") if reply.is_cut else reply
 
     def _ask_with_tools(
-        self, talk: _Conversation, question: Messages, base: scout_tools.Base
+        self, conversation: _Conversation, question: Messages, base: scout_tools.Base
     ) -> Reply:
-        """Ask with tools while the server knows them and calls are left; then once without."""
+        """Ask with tools until the calls are used up or the server rejects them; then ask without."""
         messages = list(question)
         notes: list[str] = []
-        while len(notes) < talk.step.calls:
+        while len(notes) < conversation.step.calls:
             try:
-                reply = talk.ask(messages, scout_tools.SCHEMAS)
+                reply = conversation.ask(messages, scout_tools.SCHEMAS)
             except RequestRejected:
-                self._toolless.add(talk.step.stage)
+                self._toolless.add(conversation.step.stage)
                 break
             if not reply.tool_calls:
                 try:
@@ -72,40 +72,41 @@ class ModelDriver:
                     is_call_as_text = False
                 if not is_call_as_text:
                     return replace(reply, calls=len(notes))
-                self._toolless.add(talk.step.stage)
+                self._toolless.add(conversation.step.stage)
                 break
             calls = [call.as_dict() for call in reply.tool_calls]
             messages.append({"role": "assistant", "content": reply.text, "tool_calls": calls})
             for call in reply.tool_calls:
                 result = "No call is left."
-                if len(notes) < talk.step.calls:
+                if len(notes) < conversation.step.calls:
                     result = scout_tools.call_tool(base, call.name, call.arguments)
                 notes.append(f"{call.name} {call.arguments[:200]}\n{result}")
-                talk.calls = min(len(notes), talk.step.calls)
+                conversation.calls = min(len(notes), conversation.step.calls)
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
-        notes = notes[: talk.step.calls]
+        notes = notes[: conversation.step.calls]
         if notes:
             # As text, because not every server accepts tool messages in a request without tools.
             *before, last = question
             content = "\n\n".join([last["content"], NOTES, *notes])
             question = [*before, {**last, "content": content}]
-        return replace(talk.ask(question), calls=len(notes))
+        return replace(conversation.ask(question), calls=len(notes))
 
 
 class _Conversation:
-    """The requests that make one answer, with one time limit and one sum of their cost."""
+    """The requests for one answer. They share a time limit, and their costs are added up."""
 
-    def __init__(self, chat: Chat, step: Step, on_text: OnText | None, most_s: float | None):
+    def __init__(self, chat: Chat, step: Step, on_text: OnText | None, limit_s: float | None):
         self.chat = chat
         self.step = step
         self.on_text = on_text
         given_s = chat.endpoint.timeout_s or step.timeout_s
-        self.timeout_s = given_s if most_s is None else min(given_s, most_s)
+        self.timeout_s = given_s if limit_s is None else min(given_s, limit_s)
         self.end = time.monotonic() + self.timeout_s
         self.replies: list[Reply] = []
         self.calls = 0  # of tools
 
     def ask(self, messages: Messages, tools: list[dict[str, Any]] | None = None) -> Reply:
+        """Send one more request; return its reply with the cost of all requests so far."""
         left_s = max(0.1, self.end - time.monotonic()) if self.replies else self.timeout_s
         reply = self.chat.ask(
             messages,
@@ -119,7 +120,7 @@ class _Conversation:
         return replace(reply, **{name: self._sum(name) for name in names})
 
     def total_spent(self) -> dict[str, Any]:
-        """Return the cost so far, without the figures that the server does not report."""
+        """Return the cost so far; a figure that the server does not report is left out."""
         names = ("tokens_in", "tokens_out", "cost_usd") if self.replies else ()
         sums = {name: self._sum(name) for name in names}
         return {
@@ -128,7 +129,7 @@ class _Conversation:
         }
 
     def _sum(self, name: str) -> Any:
-        """Return None if one figure is unknown: a part is not the whole."""
+        """Return the sum of a figure over the requests; None if one of them does not report it."""
         values = [getattr(reply, name) for reply in self.replies]
         return None if None in values else round(sum(values), 6)
 
@@ -144,14 +145,14 @@ DRIVERS_BY_NAME: dict[str, Callable[[Any, str | None], Driver]] = {
 def create_driver(name: str, look: ReadNow | None = None, source: str | None = None) -> Driver:
     """Return the driver of that name; raise Unavailable if its model is not configured.
 
-    An agent has no driver: it asks for the next step and answers in its own time. A replay
-    gives the answers of the run `source`.
+    An agent has no driver: it fetches each question and submits its answer later. A replay
+    repeats the answers of the run `source`.
     """
     if name not in DRIVERS_BY_NAME:
         raise Usage(
             "unknown_driver",
             f"There is no driver {name[:60]!r}.",
-            "There are: " + ", ".join(DRIVERS_BY_NAME) + ".",
+            f"The drivers are {', '.join(DRIVERS_BY_NAME)}.",
             "Name one of them with --driver.",
         )
     return DRIVERS_BY_NAME[name](look, source)

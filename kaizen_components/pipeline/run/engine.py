@@ -1,8 +1,7 @@
-"""Drive a run to its end: do what the machine says is next, and record it before and after.
+"""Drive a run to its end: take the next step of the state machine, and record it.
 
-Intent before effect: `asked`, `started` and `delivering` are recorded before anything is done, so
-a run whose process died is resumed from its newest event. Work that was begun and has no result is
-done again and charged once.
+`asked`, `started` and `delivering` are recorded before the step does anything. So after a crash the
+run resumes from its newest event. A step without a result is done again, and charged once.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from ...errors import KaizenError, Unavailable
 from ...sandbox import run as sandbox
 from ..answers.context import StepContext
 from ..answers.kinds import kind_of
-from ..ask.feedback import fingerprint_verdict, select_current, write_feedback
+from ..ask.feedback import fingerprint_verdict, select_current_verdicts, write_feedback
 from ..ask.messages import build_messages, check_answer
 from ..ask.question import Question
 from ..edits import apply as edits
@@ -29,15 +28,15 @@ from .progress import Progress
 if TYPE_CHECKING:
     from .drivers import Driver
 
-FORM = "malformed"
-NO_QUESTION = [{"role": "system", "content": "No question could be made."}]
+MALFORMED = "malformed"
+NO_QUESTION = [{"role": "system", "content": "No question could be made."}]  # its hash is stored
 
 
 class Engine:
-    """`driver` answers the steps that ask; None for an agent, which answers through `turn`."""
+    """Drives one run. Without a `driver` an agent answers, through `turn`."""
 
     def __init__(self, journal: Journal, work: Workspace, driver: Driver, progress: Progress):
-        self.waits = False
+        self.waits = False  # for the answer of an agent
         self.journal = journal
         self.work = work
         self.driver = driver
@@ -46,26 +45,30 @@ class Engine:
         self._questions: dict[tuple[str, int], Question] = {}
 
     def drive(self) -> None:
-        """Run until the end or an agent's turn; raise Unavailable if a model does not answer."""
+        """Do steps until the run ends or waits for an agent; raise Unavailable without a model."""
         while not self.waits:
             state = self.journal.state
             step = self.protocol.steps[state["step"]]
             match state["phase"]:
                 case "due" if step.kind == "gate":
-                    self.journal.add("started", step.name, state["tries"].get(step.name, 0) + 1)
+                    self.journal.add_event(
+                        "started", step.name, state["tries"].get(step.name, 0) + 1
+                    )
                 case "due":
                     question, error = self.try_question(step, state)
-                    self.journal.ask(step.name, state["tries"].get(step.name, 0) + 1, question)
+                    self.journal.record_question(
+                        step.name, state["tries"].get(step.name, 0) + 1, question
+                    )
                     if error:
-                        self._judge(step, _explain_missing("question", error))
+                        self._record_verdict(step, _explain_missing("question", error))
                 case "asked":
                     self._ask_driver(step, state)
                 case "answered":
                     began = time.monotonic()
-                    self._judge(step, self.check_answer(step, state), began)
+                    self._record_verdict(step, self.check_answer(step, state), began)
                 case "started":
-                    # The sandbox may be no weaker than at the beginning, since an answer may have
-                    # lowered it. An old run that did not record it has that of its first gate.
+                    # The sandbox must be as strong as at the start: an answer may have weakened
+                    # it. Old runs did not record its level then, so their first gate has it.
                     facts = [event["payload"]["facts"] for event in self._list_verdicts()]
                     levels = [
                         self.work.options.get("sandbox"),
@@ -74,82 +77,87 @@ class Engine:
                     sandbox.require_level(next(filter(None, levels), "L0"))
                     self.progress.begin_step(step.name, state["attempt"])
                     began = time.monotonic()
-                    self._judge(step, self.run_gate(step, state), began)
+                    self._record_verdict(step, self.run_gate(step, state), began)
                 case "ending" if state["outcome"] == "accepted":
-                    self.journal.add("delivering")
+                    self.journal.add_event("delivering")
                 case "ending":
-                    self.journal.end(self.work, {})
+                    self.journal.record_end(self.work, {})
                 case "delivering":
                     context = self.build_context(step, state)
-                    self.journal.end(self.work, delivery.deliver(self.journal, self.work, context))
+                    self.journal.record_end(
+                        self.work, delivery.deliver(self.journal, self.work, context)
+                    )
                 case "ended":
                     return
 
     def try_question(self, step: Step, state: machine.State) -> tuple[Question, KaizenError | None]:
-        """Return (the question, None), or (a placeholder, the error) if it cannot be made."""
+        """Return (the question, None), or (a placeholder, the error) if it cannot be built."""
         try:
             return self.build_question(step, state), None
         except KaizenError as error:
             return NO_QUESTION, error
 
     def _ask_driver(self, step: Step, state: machine.State) -> None:
-        """Ask, or ask again after a crash: the attempt is the same, and charged once."""
+        """Ask the driver and record its answer. After a crash, ask again within the same attempt."""
         objection = self.find_objection(step, state)
         if objection:
-            self._judge(step, objection)
+            self._record_verdict(step, objection)
             return
         if self.driver is None:
             error = self.try_question(step, state)[1]
-            if error:  # the process that asked died before it recorded this verdict
-                self._judge(step, _explain_missing("question", error))
+            if error:  # a crash came before this verdict
+                self._record_verdict(step, _explain_missing("question", error))
             self.waits = not error
             return
         self.progress.begin_step(step.name, state["attempt"])
         began = time.monotonic()
-        most_s = machine.seconds_left(self.protocol, state, step)
+        limit_s = machine.seconds_left(self.protocol, state, step)
         try:
             question = self.build_question(step, state)
             reply = self.driver.ask(
-                step, question, self.progress.count_text, most_s, state["attempt"]
+                step, question, self.progress.count_text, limit_s, state["attempt"]
             )
         except Unavailable as error:
-            # Pause: let go, say why, and leave everything else as it is.
+            # Pause the run: release the lease and record the reason.
             seconds = round(time.monotonic() - began, 3)
             spent = {**getattr(error, "total_spent", {}), "seconds": seconds}
-            self.journal.add("released", why=f"{error.what} {error.why}".strip(), spent=spent)
-            if self.journal.state["phase"] == "asked":  # else the time of the run is up
-                error.next = f"{error.next} Then go on with it: `P7 --id {self.journal.run['id']}`."
+            self.journal.add_event("released", why=f"{error.what} {error.why}".strip(), spent=spent)
+            if self.journal.state["phase"] == "asked":  # else its time is used up
+                error.next = (
+                    f"{error.next} Then resume the run: `P7 --id {self.journal.run['id']}`."
+                )
                 raise
             return
-        except KaizenError as error:  # such as a secret in the question: waiting would not help
-            self._judge(step, _explain_missing("question", error), began)
+        except KaizenError as error:  # such as a secret in the question: a retry is useless
+            self._record_verdict(step, _explain_missing("question", error), began)
             return
-        self.journal.answer(step.name, state["attempt"], reply)
+        self.journal.record_answer(step.name, state["attempt"], reply)
 
     def find_objection(self, step: Step, state: machine.State) -> Verdict | None:
-        """Return the verdict that makes asking pointless, if there is one."""
+        """Return a verdict if the question need not be asked, else None."""
         return kind_of(step).find_objection(self.work, self.build_context(step, state))
 
     def check_answer(self, step: Step, state: machine.State) -> Verdict:
-        """Return what the checks say about the newest answer to a step."""
+        """Return the verdict of the checks on the newest answer to a step."""
         text = recorder.load_answer(self.journal.db, state, step.name) or ""
         return check_answer(step, self.work, self.build_context(step, state), text)
 
     def run_gate(self, step: Step, state: machine.State) -> Verdict:
-        """Return what a gate says about the answers in the state."""
+        """Return the verdict of a gate on the answers in the state."""
         try:
             return gates.run_gate(step, self.work, self.build_context(step, state))
-        except KaizenError as error:  # a missing tool, a full disk: never a pass
+        except KaizenError as error:  # such as a missing tool or a full disk
             return _explain_missing("gate", error)
 
-    def _judge(self, step: Step, verdict: Verdict, began: float | None = None) -> None:
+    def _record_verdict(self, step: Step, verdict: Verdict, began: float | None = None) -> None:
+        """Record a verdict with the seconds since `began`, and show it."""
         seconds = 0.0 if began is None else round(max(0.0, time.monotonic() - began), 3)
         attempt = self.journal.state["attempt"]
-        self.journal.judge(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
+        self.journal.record_verdict(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
         self.progress.end_step(step.name, attempt, verdict)
 
     def build_question(self, step: Step, state: machine.State) -> Question:
-        """Return the question, made once for each attempt: its inputs do not change meanwhile."""
+        """Return the question of the current attempt; it is built once, as its inputs are fixed."""
         attempt = state["tries"].get(step.name, 0) + (state["phase"] == "due")
         if (step.name, attempt) not in self._questions:
             self._questions[step.name, attempt] = build_messages(
@@ -161,24 +169,29 @@ class Engine:
         return [event for event in self.journal.events() if event["event"] == "judged"]
 
     def build_context(self, step: Step, state: machine.State) -> StepContext:
+        """Return what a step knows: the answers, the verdicts and the feedback so far."""
         texts = {
             name: recorder.load_answer(self.journal.db, state, name) for name in self.protocol.steps
         }
-        history, plans = self._list_verdicts(), self.protocol.planning_steps
-        feedback, previous = write_feedback(history, step.name, plans), None
+        previous = None
+        history = self._list_verdicts()
+        plans = self.protocol.planning_steps
+        feedback = write_feedback(history, step.name, plans)
         if step.kind == "ask" and kind_of(step).is_edits:
             previous = texts[step.name]
             refused = [
                 event
-                for event in select_current(history, step.name, plans)
-                if (event["step"], event["reason"]) == (step.name, FORM)
+                for event in select_current_verdicts(history, step.name, plans)
+                if (event["step"], event["reason"]) == (step.name, MALFORMED)
             ]
             advice = edits.advise_whole_files(len(refused)) if feedback else ""
             feedback = "\n\n".join(filter(None, (feedback, advice)))
-        request, options = self.journal.run["request"], self.work.options
+        request = self.journal.run["request"]
+        options = self.work.options
         return StepContext(self.protocol, request, texts, feedback, previous, history, options)
 
 
 def _explain_missing(rule: str, error: KaizenError) -> Verdict:
-    says = f"{error.what} {error.why} {error.next}".strip()
-    return Verdict("missing", error.what, [Finding(rule, says)])
+    """Return the verdict `missing` with an error as its finding."""
+    text = f"{error.what} {error.why} {error.next}".strip()
+    return Verdict("missing", error.what, [Finding(rule, text)])

@@ -1,4 +1,4 @@
-"""Write a run's events; each verdict with its proof, span and log, in one transaction."""
+"""Write the events of a run. A verdict, its proof, span and log are one transaction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SPAN_KINDS = {"model": "model", "agent": "agent"}  # of an answer, by its driver
 
 
 class Journal:
-    """One run in the database, for the one process that drives it and writes all its events."""
+    """The events of one run, written by the one process that drives it."""
 
     def __init__(self, write: WriteLater, look: ReadNow, store: Store, run: Row):
         self._write = write
@@ -51,29 +51,30 @@ class Journal:
     def events(self) -> list[dict[str, Any]]:
         return recorder.load_events(self.db, self.run)
 
-    def add(
-        self, event: str, step: str | None = None, attempt: int | None = None, **more: Any
+    def add_event(
+        self, event: str, step: str | None = None, attempt: int | None = None, **fields: Any
     ) -> None:
+        """Record an event."""
         place = {"step": step, "attempt": attempt} if step else {}
 
         def build_event(tx: Writer) -> machine.Event:
-            # A lease is known by the id of its event.
+            # The id of a lease is the id of its event.
             own = {"id": tx.next_id("run_event")} if event == "leased" else {}
-            return {"event": event, **place, **more, **own}
+            return {"event": event, **place, **fields, **own}
 
         self._append(build_event)
 
     def record_refusal(self, rule: str, says: str) -> None:
-        """Record an illegal attempt; nothing else changes."""
-        self.add("refused", reason=rule, says=says, holder=self.actor)
+        """Record that an agent's call was refused, and by which rule."""
+        self.add_event("refused", reason=rule, says=says, holder=self.actor)
 
-    def ask(self, step: str, attempt: int, question: Question) -> None:
-        """Record a question before it is asked; a replay finds the answer by its hash."""
+    def record_question(self, step: str, attempt: int, question: Question) -> None:
+        """Record a question before it is asked. A replay finds the answer by the question's hash."""
         input_hash, body = hash_question(question), render_question(question)
-        self.add("asked", step, attempt, input_hash=input_hash, body=body)
+        self.add_event("asked", step, attempt, input_hash=input_hash, body=body)
 
     def _append(self, build_event: Callable[[Writer], machine.Event]) -> None:
-        """Write an event and what belongs to it; then mirror all events in trace.jsonl."""
+        """Write an event and its records in one transaction; then copy all events to trace.jsonl."""
         self.number, self.state = self._write(
             lambda tx: recorder.append_event(tx, self.run, build_event(tx), self.number)
         )
@@ -87,14 +88,16 @@ class Journal:
                     flat |= flat.pop("payload")
                     file.write(json.dumps(flat, ensure_ascii=False) + "\n")
             os.replace(path + ".part", path)
-        except OSError as error:  # the records are complete without the mirror
+        except OSError as error:  # only the copy is missing
             note = f"trace.jsonl of {self.run['id']} could not be written: {error.strerror}."
             self.store.notes += [note] if note not in self.store.notes else []
 
-    def answer(self, step: str, attempt: int, reply: Reply, lease: str | None = None) -> None:
+    def record_answer(
+        self, step: str, attempt: int, reply: Reply, lease: str | None = None
+    ) -> None:
         """Record an answer and its cost; secrets are redacted first."""
         text = scan.redact_secrets(reply.text)
-        if len(text) > BODY_CHARS_MAX:  # no column holds it
+        if len(text) > BODY_CHARS_MAX:  # the limit of the column
             text = text[: BODY_CHARS_MAX - 100] + "\n" + CUT
         spent = {
             "tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out,
@@ -110,10 +113,10 @@ class Journal:
             }
         )  # fmt: skip
 
-    def judge(
+    def record_verdict(
         self, step: Step, attempt: int, verdict: Verdict, fingerprint: str, seconds: float
     ) -> None:
-        """Record a verdict with its span; the verdict of a gate also with a witnessed proof."""
+        """Record a verdict with its span; for a gate also with a witnessed proof and its log."""
         is_gate = step.kind == "gate"
         log = proof.store_output(self.store, _render_log(step, verdict)) if is_gate else None
 
@@ -122,7 +125,7 @@ class Journal:
             proof_id = (
                 self._add_proof(tx, task, step, attempt, verdict, seconds, log) if log else None
             )
-            # Of the answer that is judged; a gate has none.
+            # The payload of the answer under judgement; a gate has none.
             answer: dict[str, Any] = {}
             for event in recorder.load_events(tx, self.run):
                 place = event["event"], event["step"], event["attempt"]
@@ -163,7 +166,7 @@ class Journal:
         self, tx: Writer, task: Row, step: Step, attempt: int, verdict: Verdict, seconds: float,
         log: Row,
     ) -> str:  # fmt: skip
-        """Add one witnessed proof for the whole gate; its log has every command that was run."""
+        """Add one witnessed proof for a gate and return its id; its log has every command."""
         argv = ["kaizen-gate", step.gate or step.name]
         last = verdict.runs[-1] if verdict.runs else None
         values = {
@@ -180,8 +183,8 @@ class Journal:
         }  # fmt: skip
         return proof.add_witnessed_proof(tx, values, (task, self.run), {"stdout": log})["id"]
 
-    def end(self, work: Workspace, delivered: dict[str, Any]) -> None:
-        """Record the last event: the run's numbers, its artifacts and what was delivered."""
+    def record_end(self, work: Workspace, delivered: dict[str, Any]) -> None:
+        """Record the last event: the run's numbers, its artifacts and its delivery."""
         numbers = summarize_run(self.state, self.events())
         files = results.write_results(work, self.db)
 
@@ -203,12 +206,12 @@ class Journal:
         self._append(build_event)
 
 
-def _shorten(says: str) -> str | None:
-    return says.strip()[:SUMMARY_CHARS_MAX] or None
+def _shorten(text: str) -> str | None:
+    return text.strip()[:SUMMARY_CHARS_MAX] or None
 
 
 def _render_log(step: Step, verdict: Verdict) -> str:
-    """Return a gate's verdict, its findings, and each command with its output."""
+    """Return the log of a gate: its verdict, its findings, and each command with its output."""
     lines = [f"gate {step.gate}: {verdict.reason}. {verdict.says}", ""]
     lines += [
         f"{finding.path}:{finding.line}: {finding.rule}: {finding.text}"

@@ -1,4 +1,4 @@
-"""Plan what P1 starts: a new run for a request, or a new run with the answers of an old one."""
+"""Plan a run for P1: a run for a new request, or a replay of an old run's answers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ DEFAULT_PROTOCOL = "factory"
 
 
 class RunPlan(NamedTuple):
+    """The checked options of P1."""
+
     protocol: Protocol
-    driver: drivers.Driver  # made before anything is recorded, so a missing model is refused early
+    driver: drivers.Driver  # created before anything is recorded: a missing model is refused early
     request: str
     repo: str
     options: dict[str, Any]
@@ -38,7 +40,10 @@ def plan_run(
         return _plan_replay(look, store, given, options, budget)
     if given["from"]:
         raise Usage(
-            "from_without_replay", "--from is for --driver replay.", "", "Give both, or neither."
+            "from_without_replay",
+            "--from needs --driver replay.",
+            "It names the run that is replayed.",
+            "Add --driver replay, or omit --from.",
         )
     for name in ("request", "repo"):
         if not given[name]:
@@ -54,15 +59,18 @@ def plan_run(
             raise Usage(
                 "missing_option",
                 f"{protocol.name} needs --function.",
-                "It explores one function of the repository.",
-                "Name it, such as --function app.text:slugify.",
+                "The protocol explores one function of the repository.",
+                "Name the function, such as --function app.text:slugify.",
             )
         from ..codemode.function import Function
 
         options["function"] = str(Function.parse(options["function"]))
     elif options.get("function"):
         raise Usage(
-            "function_without_use", f"{protocol.name} explores no function.", "", "Omit --function."
+            "function_without_use",
+            f"The protocol {protocol.name} does not use --function.",
+            "",
+            "Omit --function.",
         )
     settings = runs.read_target_settings(given["repo"])
     protocol = override_budget(protocol, {**settings.budget, **budget})
@@ -75,12 +83,12 @@ def _plan_replay(
     look: ReadNow, store: Store, given: dict[str, Any], options: dict[str, Any],
     budget: dict[str, float],
 ) -> RunPlan:  # fmt: skip
-    """Take the old run's protocol and function; its request, target and options are defaults."""
+    """Use the old run's protocol and function; its request, target and options are the defaults."""
     if given["protocol"] or options.get("function"):
         raise Usage(
             "replay_has_its_own",
-            "A replay has the protocol and the function of the run that it repeats.",
-            "Other steps would ask other questions.",
+            "--driver replay does not accept --protocol or --function.",
+            "It uses those of the original run, so that the same questions are asked.",
             "Omit --protocol and --function.",
         )
     driver = RecordedDriver(look, given["from"])
@@ -101,5 +109,5 @@ def _plan_replay(
 
 
 def find_source_run(run: Row) -> str | None:
-    """Return the run whose answers a replay uses; None for any other driver."""
+    """Return the id of the run whose answers a replay uses; None for another driver."""
     return json.loads(run["options"]).get("from")

@@ -1,4 +1,4 @@
-"""Show a run's progress on stderr: a line per step, which is live on a terminal."""
+"""Show a run's progress on stderr: one line per step, with a live spinner on a terminal."""
 
 import os
 import sys
@@ -13,6 +13,8 @@ COLUMNS = 80
 
 
 class Progress:
+    """Writes the lines; a thread redraws the live one."""
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         try:
@@ -22,29 +24,31 @@ class Progress:
         self._name = ""
         self._begun = 0.0
         self._chars = 0
-        self._line_chars = 0  # drawn on the live line
+        self._line_chars = 0  # of the live line
         self._turn = 0
         self._over = threading.Event()
         self._drawer: threading.Thread | None = None
 
-    def begin(self, run_id: str, what: str) -> None:
-        """Write the id first: after an interrupt it is needed to resume the run."""
+    def begin_run(self, run_id: str, what: str) -> None:
+        """Write the run's id, which is needed to resume it after an interrupt."""
         self._write(f"{run_id}  {what}\n")
 
     def begin_step(self, stage: str, attempt: int) -> None:
-        """Start the line of a step."""
+        """Start the live line of a step."""
         with self._lock:
-            self._name, self._begun, self._chars = f"{stage} {attempt}", time.monotonic(), 0
+            self._name = f"{stage} {attempt}"
+            self._begun = time.monotonic()
+            self._chars = 0
         if self._is_alive and self._drawer is None:
             self._drawer = threading.Thread(target=self._draw, daemon=True)
             self._drawer.start()
 
     def count_text(self, piece: str) -> None:
-        """Count a piece of an answer; it is not shown."""
+        """Count the characters of an answer that is being received."""
         self._chars += len(piece)
 
     def end_step(self, stage: str, attempt: int, verdict: Verdict) -> None:
-        """Write the final line of a step."""
+        """Replace the live line by the step's final line."""
         count = len(verdict.findings)
         findings = f"  {count} finding{'s' * (count != 1)}" if count else ""
         with self._lock:
@@ -55,7 +59,7 @@ class Progress:
             self._line_chars = 0
 
     def close(self) -> None:
-        """Stop drawing; a step that did not end leaves no line."""
+        """Stop drawing, and erase the live line of an unfinished step."""
         self._over.set()
         if self._drawer is not None:
             self._drawer.join(1)
@@ -66,6 +70,7 @@ class Progress:
                 self._line_chars = 0
 
     def _draw(self) -> None:
+        """Redraw the live line until `close`."""
         while not self._over.wait(INTERVAL_S):
             with self._lock:
                 if self._name:
@@ -73,13 +78,13 @@ class Progress:
                     seconds = time.monotonic() - self._begun
                     chars = f"  {self._chars:,} characters" if self._chars else ""
                     line = f"{SPINNER[self._turn % 4]} {self._name}  {seconds:.0f} s{chars}"
-                    # A longer line would wrap, and could not be erased.
+                    # A wrapped line could not be erased.
                     line = line[: max(_terminal_width() - 1, 0)]
                     self._write(self._erase_line() + line)
                     self._line_chars = len(line)
 
     def _erase_line(self) -> str:
-        """Return what erases the live line; the terminal may be narrower by now."""
+        """Return the text that erases the live line. The terminal may have become narrower."""
         blanks = " " * min(self._line_chars, max(_terminal_width() - 1, 0))
         return f"\r{blanks}\r" if self._line_chars else ""
 

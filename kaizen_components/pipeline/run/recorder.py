@@ -1,4 +1,4 @@
-"""Store runs: every change is one event that the state machine allows, in one transaction."""
+"""Store runs: each change is one event that the state machine allows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = ("step", "attempt", "reason", "says", "body")
 
 
 def start_run(tx: Writer, protocol: Protocol, task: Row, values: dict[str, Any]) -> Row:
-    """Add a run that has no event yet."""
+    """Add the record of a run, without events."""
     row = {
         "task_id": task["id"], "protocol": protocol.name, "protocol_hash": protocol.hash,
         "definition": encode_canonical(protocol.definition), **values,
@@ -34,7 +34,7 @@ def start_run(tx: Writer, protocol: Protocol, task: Row, values: dict[str, Any])
 
 
 def load_protocol(run: Row) -> Protocol:
-    """Return the protocol as it was when the run began, not as its file is now."""
+    """Return the protocol as it was when the run began; its file may have changed since."""
     return Protocol(json.loads(run["definition"]))
 
 
@@ -51,19 +51,25 @@ def append_event(
 ) -> tuple[int, machine.State]:
     """Record an event and the state after it; raise Conflict if it cannot follow.
 
-    `newest` is the number of the newest event that the caller knows; a newer one is a conflict.
+    `newest` is the number of the newest event that the caller has read; a newer one is a conflict.
     """
     number, state = load_state(tx, run)
     look = f"`P2 --id {run['id']}` shows it."
     if number != newest:
         raise Conflict(
-            "run_moved_on", f"{run['id']} has moved on.", "Another process drives it.", look
+            "run_moved_on",
+            f"{run['id']} has newer events than expected.",
+            "Another process is driving the run.",
+            look,
         )
     try:
         new = machine.next_state(load_protocol(run), state, {**event, "at": tx.at})
     except machine.IllegalEvent as error:
         raise Conflict(
-            "illegal_transition", f"{event['event']} is not legal now.", f"{error}.", look
+            "illegal_transition",
+            f"The event {event['event']!r} is not allowed in the run's current state.",
+            f"{error}.",
+            look,
         ) from None
     payload = {name: value for name, value in event.items() if name not in ("event", *COLUMNS)}
     row = {
@@ -85,17 +91,17 @@ def load_events(db: Reader, run: Row) -> list[dict[str, Any]]:
 
 
 def load_states(db: Reader, run: Row) -> dict[int, machine.State]:
-    """Return the state after each event by the event's number; 0 is the initial state."""
+    """Return the state after each event, by its number; 0 is the initial state."""
     states = {row["n"]: json.loads(row["state"]) for row in db.rows(STATES, (run["id"],))}
     return {0: machine.initial_state(load_protocol(run)), **states}
 
 
 def load_body(db: Reader, event_id: str) -> str:
-    """Return the text of an answer or of a question."""
+    """Return the text of an answer or a question by the id of its event."""
     return db.value(BODY, (event_id,)) or ""
 
 
 def load_answer(db: Reader, state: machine.State, step: str) -> str | None:
-    """Return the newest answer to a step, unchanged."""
+    """Return the text of the newest answer to a step, or None."""
     event = state["answers"].get(step)
     return load_body(db, event) if event else None

@@ -1,4 +1,4 @@
-"""Write a finished run's result files: its answers, and the last candidate as a diff."""
+"""Write the result files of a finished run: its answers, and its last candidate as a diff."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ResultFile = tuple[str, str, str]  # file, title, text
 
 
 def write_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
-    """Write the result files, clear the workspace, and return each artifact by its file name.
+    """Write the result files, clear the workspace, and return the artifacts by file name.
 
-    The answers of a failed run may be broken: of each step the newest usable one counts.
+    Answers of a failed run may be invalid. The newest valid answer of each step is used.
     """
     protocol = recorder.load_protocol(work.run)
     answers = [
@@ -31,15 +31,17 @@ def write_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
     ]
 
     def read_newest(step: Step, read: Callable[[Step, str], Any]) -> Any:
+        """Return the result of `read` for the newest answer that it can read, or None."""
         for event in reversed(answers):
             if event["step"] == step.name:
                 try:
                     return read(step, recorder.load_body(db, event["id"]))
-                except Exception:  # no broken answer may keep a run from its end
+                except Exception:  # an invalid answer must not keep a run from ending
                     continue
         return None
 
     def read_kind(kind: str, read: Callable[[Step, str], Any]) -> Any:
+        """Do the same for the step with that kind of answer."""
         step = next((step for step in protocol.steps.values() if step.answer == kind), None)
         return read_newest(step, read) if step else None
 
@@ -72,7 +74,7 @@ def write_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
 
 
 def write_file(path: str, data: bytes) -> dict[str, Any]:
-    """Write a file atomically. Return the columns of its artifact, except its path and title."""
+    """Write a file atomically. Return the columns of its artifact except path and title."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     part = f"{path}.{os.getpid()}"
     with open(part, "wb") as file:

@@ -53,7 +53,7 @@ def begin_run(
     write: WriteLater, store: Store, protocol: Protocol, driver: str, request: str, repo: str,
     task_id: str | None, options: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """Record a new run with its task and its root span; it has no event yet."""
+    """Record a new run with its task and its root span, without events."""
     target = Target(repo)
     commit = target.find_head()
     if options["python"]:
@@ -93,7 +93,7 @@ def begin_run(
 def drive_run(
     write: WriteLater, look: ReadNow, store: Store, run_id: str, driver: Driver
 ) -> dict[str, Any]:
-    """Resume a model's run and drive it to its end; one process at a time."""
+    """Drive a run to its end, from the start or from its newest event. Lock it meanwhile."""
     with _open_run(write, look, store, run_id) as (journal, work):
         if journal.state["phase"] == "ended":
             raise Conflict(
@@ -103,9 +103,9 @@ def drive_run(
                 "Begin another: `P1`.",
             )
         if journal.state["lease"]:
-            journal.add("released")  # we hold the lock, so its holder is gone
+            journal.add_event("released")  # we hold the lock, so its holder is gone
         until = ids.format_time(ids.now_ms() + LEASE_MS)
-        journal.add("leased", holder=f"{journal.actor} {os.getpid()}", until=until)
+        journal.add_event("leased", holder=f"{journal.actor} {os.getpid()}", until=until)
         if driver is not None:
             driver.work = work  # the files that a scout may read
         _drive(journal, work, driver)
@@ -115,7 +115,7 @@ def drive_run(
 def give_turn(
     write: WriteLater, look: ReadNow, store: Store, run_id: str, ttl_s: int
 ) -> dict[str, Any]:
-    """Do the steps that need no agent, then lease the next question and return it."""
+    """Do the steps that need no agent; then lease the next question to the agent and return it."""
     with _open_run(write, look, store, run_id) as (journal, work):
         _refuse_other_driver(journal)
         engine = _drive(journal, work, None)
@@ -131,12 +131,12 @@ def give_turn(
 def take_answer(
     write: WriteLater, look: ReadNow, store: Store, given: dict[str, Any]
 ) -> dict[str, Any]:
-    """Record an agent's answer, judge it, and go on until the next question or the end."""
+    """Record an agent's answer, check it, and drive the run to the next question or its end."""
     try:
         run, lease = turn.find_leased_run(look(), given["lease"])
     except NotFound:
-        # Which run was meant is unknown: count the refusal on the newest one that waits for an
-        # agent. If that run is busy or cannot be opened, the unknown lease is still the error.
+        # The run is unknown, so record the refusal in the newest run that waits for an agent. If
+        # that run is busy or cannot be opened, nothing is recorded.
         waiting = look().value(WAITING)
         if waiting:
             with (
@@ -163,8 +163,8 @@ def take_answer(
             leased_ms = round(datetime.fromisoformat(lease["at"]).timestamp() * 1000)
             seconds = max(0, ids.now_ms() - leased_ms) / 1000
             reply = Reply(given["text"], served_by=f"agent {journal.actor}", seconds=seconds)
-            journal.answer(step.name, journal.state["attempt"], reply, given["lease"])
-            journal.add("released")
+            journal.record_answer(step.name, journal.state["attempt"], reply, given["lease"])
+            journal.add_event("released")
         place = past or journal.state
         step_name, attempt = place["step"], place["attempt"]
         _drive(journal, work, None)
@@ -175,11 +175,11 @@ def take_answer(
 def _end_if_failed(journal: Journal, work: Workspace) -> None:
     """End a run whose last allowed illegal move was this one."""
     if journal.state["phase"] == "ending" and journal.state["outcome"] == "failed":
-        journal.end(work, {})
+        journal.record_end(work, {})
 
 
 def _describe_verdict(journal: Journal, step: str, attempt: int) -> dict[str, Any]:
-    """Return the verdict on an answer and what followed; a run aborted meanwhile has none."""
+    """Return the verdict on an answer and the later ones; after an abort there may be none."""
     judged = [event for event in journal.events() if event["event"] == "judged"]
     own = [(event["step"], event["attempt"]) == (step, attempt) for event in judged]
     verdict = judged[own.index(True)] if any(own) else NOT_JUDGED
@@ -198,7 +198,7 @@ def _describe_verdict(journal: Journal, step: str, attempt: int) -> dict[str, An
         hint = f"`P5 --id {journal.run['id']}` gives the next step."
         return {**result, "next_step": journal.state["step"], "hint": hint}
     end = describe_end(journal)
-    # The exit code is that of the run: `P4 && deploy` must not deploy rejected work.
+    # The exit code is that of the run, so that `P4 && deploy` does not deploy rejected work.
     code = {"exit_code": end.pop("exit_code")} if "exit_code" in end else {}
     return {**result, "run": end, "outcome": journal.state["outcome"], **code}
 
@@ -214,7 +214,7 @@ def _open_run(
         try:
             if needs_target:
                 try:
-                    _ = work.target  # a missing target is an error now, not a verdict later
+                    _ = work.target  # fail now if the target is missing
                 except (NotFound, Refused) as error:
                     raise NotFound(
                         "target_gone",
@@ -230,10 +230,11 @@ def _open_run(
 
 
 def _drive(journal: Journal, work: Workspace, driver: Driver) -> Engine:
+    """Drive the run while its progress is shown; return the engine."""
     progress = Progress()
     try:
         request = " ".join(journal.run["request"].split())[:100]
-        progress.begin(journal.run["id"], f"{journal.run['protocol']}: {request}")
+        progress.begin_run(journal.run["id"], f"{journal.run['protocol']}: {request}")
         engine = Engine(journal, work, driver, progress)
         engine.drive()
         return engine
@@ -242,6 +243,7 @@ def _drive(journal: Journal, work: Workspace, driver: Driver) -> Engine:
 
 
 def _refuse_other_driver(journal: Journal, answering: bool = False) -> None:
+    """Raise Conflict unless the run was begun for an agent."""
     if journal.run["driver"] != "agent":
         if answering:
             journal.record_refusal("not-an-agents-run", "An agent has answered.")
@@ -254,7 +256,7 @@ def _refuse_other_driver(journal: Journal, answering: bool = False) -> None:
 
 
 def describe_end(journal: Journal) -> dict[str, Any]:
-    """Return what P1 and P7 say about a run that has ended."""
+    """Return the answer of P1 and P7 for a run that has ended."""
     run, events = journal.run, journal.events()
     end = next(event["payload"] for event in reversed(events) if event["event"] == "ended")
     delivered = end["delivered"]
@@ -288,7 +290,7 @@ def describe_end(journal: Journal) -> dict[str, Any]:
 def abort_run(
     write: WriteLater, look: ReadNow, store: Store, run_id: str, why: str
 ) -> dict[str, Any]:
-    """End a run that no process drives."""
+    """End a run as aborted; raise Conflict if it has an outcome already."""
     with _open_run(write, look, store, run_id, needs_target=False) as (journal, work):
         phase, outcome = journal.state["phase"], journal.state["outcome"]
         ends_otherwise = phase == "ending" and outcome != "accepted"
@@ -303,14 +305,14 @@ def abort_run(
                 else f"Let it come to its end: `P7 --id {journal.run['id']}`.",
             )
         if not ends_otherwise:
-            journal.add("aborted", why=why)
-        journal.end(work, {})
-        return {**describe_end(journal), "exit_code": 0}  # the abort itself has succeeded
+            journal.add_event("aborted", why=why)
+        journal.record_end(work, {})
+        return {**describe_end(journal), "exit_code": 0}  # the abort has succeeded
 
 
 @contextmanager
 def _lock_run(store: Store, run: Row) -> Iterator[None]:
-    """Hold a lock that the system frees when the process dies, however that happens."""
+    """Lock a run for this process. The system frees the lock when the process ends."""
     folder = os.path.join(store.place.work, "runs", run["id"])
     try:
         os.makedirs(folder, exist_ok=True)

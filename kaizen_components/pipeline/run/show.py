@@ -1,4 +1,4 @@
-"""Describe runs for people: one run as a card, all of them in numbers."""
+"""Describe runs: one run as a card, and the pass rates of all runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .account import summarize_run
 if TYPE_CHECKING:
     from ...parameters import Reader, Row
 
-SAYS_CHARS_MAX = 200
+SUMMARY_CHARS_MAX = 200
 LISTED = (
     "id, at, protocol, driver, phase, outcome, events, task_id, test, request, "
     "json_extract(state, '$.step') AS step, json_extract(state, '$.spent.seconds') AS seconds, "
     "json_extract(state, '$.tries.build') AS build_attempts"
 )
-# A verdict `missing` decides nothing, so it does not count in the pass rate.
+# `missing` means that a step was not decided, so it does not count in the pass rate.
 STAGES = """
 WITH known AS (SELECT protocol_hash, max(definition) AS definition FROM run GROUP BY protocol_hash),
      stage AS (
@@ -37,9 +37,10 @@ ORDER BY CASE WHEN sum(e.reason <> 'missing')
 
 
 def build_card(db: Reader, run: Row) -> dict[str, Any]:
-    """Return what fits on a screen about one run."""
+    """Return a summary of one run for P2."""
     number, state = recorder.load_state(db, run)
-    events, protocol = recorder.load_events(db, run), recorder.load_protocol(run)
+    events = recorder.load_events(db, run)
+    protocol = recorder.load_protocol(run)
     end: dict[str, Any] = next(
         (event["payload"] for event in reversed(events) if event["event"] == "ended"), {}
     )
@@ -61,11 +62,12 @@ def build_card(db: Reader, run: Row) -> dict[str, Any]:
 
 def find_reviewer(events: list[dict[str, Any]], protocol: Protocol) -> dict[str, Any]:
     """Return who reviewed the newest work and whether they also built it; {} before any review."""
-    builders, reviewers = [], []
+    builders = []
+    reviewers = []
     for event in events:
         if event["event"] == "answered":
             kind = protocol.steps[event["step"]].answer
-            # The model that was asked for: a server may report the same name for every model.
+            # The requested model first: a server may report the same name for every model.
             answer = event["payload"]
             who = answer.get("requested") or answer.get("model") or event["actor"]
             builders += [who] if kind == "edits" else []
@@ -76,10 +78,12 @@ def find_reviewer(events: list[dict[str, Any]], protocol: Protocol) -> dict[str,
 
 
 def list_gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:
-    """Return a row for each judged attempt, with the seconds of its answer and its checks."""
-    rows, answers = [], {}
+    """Return a row for each attempt with a verdict; its seconds include the answer."""
+    rows = []
+    answers = {}
     for event in events:
-        place, payload = (event["step"], event["attempt"]), event["payload"]
+        place = (event["step"], event["attempt"])
+        payload = event["payload"]
         if event["event"] == "answered":
             answers[place] = payload
         elif event["event"] == "judged":
@@ -93,14 +97,14 @@ def list_gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[st
                 "attempt": event["attempt"], "reason": event["reason"],
                 "seconds": round(sum(part or 0 for part in seconds), 3) if any(seconds) else None,
                 "findings": len(findings), "first": findings[0] if findings else None,
-                "says": (event["says"] or "")[:SAYS_CHARS_MAX],
+                "says": (event["says"] or "")[:SUMMARY_CHARS_MAX],
                 "proof_id": payload.get("proof_id"),
             })  # fmt: skip
     return rows
 
 
 def count_stages(db: Reader, protocol: str | None = None) -> list[dict[str, Any]]:
-    """Return how often each stage passes, over all runs; the one that fails most often first."""
+    """Return the pass rate of each stage over all runs, lowest first."""
     return [
         {**row, "pass_rate": round(row["passed"] / row["judged"], 4) if row["judged"] else None}
         for row in db.rows(STAGES, (protocol,))
@@ -108,6 +112,6 @@ def count_stages(db: Reader, protocol: str | None = None) -> list[dict[str, Any]
 
 
 def find_flakiest_stage(stages: list[dict[str, Any]]) -> str | None:
-    """Return the stage that fails most often; None if no stage ever failed."""
+    """Return the stage with the lowest pass rate; None if no stage has failed."""
     rate = stages[0]["pass_rate"] if stages else None
     return stages[0]["stage"] if rate is not None and rate < 1 else None

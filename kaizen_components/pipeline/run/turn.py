@@ -1,4 +1,4 @@
-"""An agent's turn: what it is asked and what it may submit. Refusals are only recorded."""
+"""An agent's turn: the question it gets, and the checks before its answer is accepted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def describe_place(state: machine.State) -> str:
 
 
 def take_lease(journal: Journal, actor: str, ttl_s: int) -> str:
-    """Return the actor's lease on the open question; raise Conflict if another has one."""
+    """Return the actor's lease on the open question; raise Conflict if another actor has it."""
     held, place = journal.state["lease"], describe_place(journal.state)
     if held and held.get("place") == place and held["until"] > ids.format_time(ids.now_ms()):
         if held["holder"] == actor:
@@ -43,16 +43,16 @@ def take_lease(journal: Journal, actor: str, ttl_s: int) -> str:
             "Wait for it, or work on another run: `P3`.",
         )
     if held:
-        journal.add("released")
+        journal.add_event("released")
     until = ids.format_time(ids.now_ms() + ttl_s * 1000)
-    journal.add("leased", holder=actor, until=until, place=place)
+    journal.add_event("leased", holder=actor, until=until, place=place)
     return journal.state["lease"]["id"]
 
 
 def build_contract(
     journal: Journal, work: Workspace, protocol: Protocol, context: StepContext, question: Question
 ) -> dict[str, Any]:
-    """Return what is legal now: the step, its inputs, its answer's form and the budget left."""
+    """Return the answer of P5: the question, its inputs, its form, and the budget left."""
     state = journal.state
     step = protocol.steps[state["step"]]
     kind, lease = kind_of(step), state["lease"] or {}
@@ -89,7 +89,7 @@ def find_leased_run(db: Reader, lease_id: str) -> tuple[Row, Row]:
 
 
 def find_same_answer(journal: Journal, lease_id: str, text: str) -> dict[str, Any] | None:
-    """Return the event of the same answer under the same lease, if there is one."""
+    """Return the event of the same answer under the same lease, or None."""
     sha256 = hash_text(scan.redact_secrets(text))
     for event in journal.events():
         if event["event"] == "answered" and event["payload"].get("lease") == lease_id:
@@ -101,7 +101,7 @@ def find_same_answer(journal: Journal, lease_id: str, text: str) -> dict[str, An
 
 
 def check_submission(journal: Journal, step: Step, given: dict[str, Any]) -> None:
-    """Refuse an answer that may not be submitted; the step's checks judge what it says."""
+    """Refuse an answer with a stale lease, a wrong step or base, or a rejected text."""
     state = journal.state
     held = state["lease"]
     if state["phase"] != "asked" or not held or held.get("id") != given["lease"]:
@@ -124,7 +124,7 @@ def check_submission(journal: Journal, step: Step, given: dict[str, Any]) -> Non
 def check_paths(
     journal: Journal, work: Workspace, step: Step, context: StepContext, text: str
 ) -> None:
-    """Refuse an answer that writes where its step may not."""
+    """Refuse an answer that writes a path outside the write set of its step."""
     wrong = kind_of(step).find_forbidden_paths(work, context, text)
     if wrong:
         what = f"{', '.join(wrong[:5])} is outside of what this step may write."
@@ -132,7 +132,7 @@ def check_paths(
 
 
 def _list_rejected_hashes(journal: Journal, step: str) -> set[str]:
-    """Return the hashes of answers to this step that it or a later step has rejected."""
+    """Return the hashes of rejected answers to this step, whichever step rejected them."""
     newest, failed, hashes = None, False, set()
     for event in journal.events():
         if (event["event"], event["step"]) == ("answered", step):
@@ -147,9 +147,9 @@ def _list_rejected_hashes(journal: Journal, step: str) -> set[str]:
 
 
 def _find_gate_words(step: Step, text: str) -> list[str]:
-    """Return the words of a gate in the answer's object that its contract does not have.
+    """Return the keys of the answer that belong to a gate and not to its contract.
 
-    An answer in another form, such as edits or YAML, is only read if it begins with an object.
+    An answer of another form, such as edits or YAML, is parsed only if it begins with "{".
     """
     kind = kind_of(step)
     if "schema" in kind.describe_form(step):
@@ -167,7 +167,7 @@ def _find_gate_words(step: Step, text: str) -> list[str]:
 
 
 def _refuse(journal: Journal, rule: str, what: str, kind: type[KaizenError]) -> KaizenError:
-    """Record a refusal and return its error: the rule, what was expected, what is legal now."""
+    """Record a refusal and return its error."""
     journal.record_refusal(rule, what)
     state, run = journal.state, journal.run
     if state["phase"] in machine.ENDS:

@@ -1,1 +1,1 @@
-"""Let another repository use this engine: add the few files it needs, compare them, remove them."""
+"""Set up another repository to use this engine: add its files, compare them, remove them."""

@@ -1,7 +1,7 @@
-"""Adopt a repository, or compare it: first plan every step, then carry them all out.
+"""Adopt a repository or compare it: plan all steps first, then carry them out.
 
-git is the undo. A file that would change must be as git has it, or as adoption left it: the state
-file has the hash.
+An adoption is undone with git, so a file may change only if git has its present content, or if
+adoption wrote it (its hash is in the state file).
 """
 
 import hashlib
@@ -21,23 +21,23 @@ REQUIREMENTS = "requirements-kaizen.txt"
 
 
 def open_folder(path: str) -> Folder:
-    """Return the folder at a path; refuse one that cannot adopt."""
+    """Return the folder at a path; raise an error if it cannot adopt Kaizen."""
     if not os.path.isdir(path):
         what = f"There is no folder {path!r}."
-        raise NotFound("no_folder", what, "", "Name the repository that is to use Kaizen.")
+        raise NotFound("no_folder", what, "", "Name the repository that will use Kaizen.")
     folder = Folder(path)
     try:
         folder.root.encode()
     except UnicodeEncodeError:
-        what, why = "The path of the repository is not UTF-8.", "SQLite keeps no database there."
+        what, why = "The path of the repository is not UTF-8.", "SQLite cannot open a file there."
         raise Refused(
             "path_not_utf8", what, why, "Rename the folder, then run this again."
         ) from None
     if folder.root == engine.HOME and not folder.is_there(state.PATH):
         raise Refused(
             "engine_itself",
-            f"{path!r} is the home of the engine that runs.",
-            "It has its own launcher and records already.",
+            f"{path!r} is the repository of the running engine.",
+            "It already has its own launcher and records.",
             "Name another repository.",
         )
     return folder
@@ -46,37 +46,37 @@ def open_folder(path: str) -> Folder:
 def plan_steps(
     folder: Folder, known: State | None, wanted: State, skills: dict[str, str | None]
 ) -> list[Step]:
-    """Return every part as it is and what would be done to it.
+    """Return a step for every part: its present state, and what would be done about it.
 
-    The link to the engine is ignored before it is made, and the launcher comes last.
+    .gitignore comes first, so that git never sees the link to the engine; the launcher comes last.
     """
     plan = Plan(folder, known.parts if known else {})
-    # A link is not a folder, so its line has no slash at the end.
+    # Paths of links have no slash at the end, because it would match only folders.
     links = [*([engine.NAME] if wanted.mode == "link" else []), *skills]
     ignored = "".join(f"{line}\n" for line in (*IGNORED, *(f"/{path}" for path in links)))
-    plan.add_lines(".gitignore", ignored.encode(), "what git leaves alone")
+    plan.add_lines(".gitignore", ignored.encode(), "paths that git must ignore")
     needed = engine.read_file(REQUIREMENTS, engine.HOME)
-    plan.add_file(REQUIREMENTS, needed, "what the engine needs", mark=b"libsql")
+    plan.add_file(REQUIREMENTS, needed, "packages that the engine needs", mark=b"libsql")
     method = engine.read_file("Kaizen_System.md", engine.HOME)
-    says, to_add = "the method", "the engine's Kaizen_System.md is the method"
+    says, to_add = "the method", "the engine's Kaizen_System.md describes the method"
     plan.add_file("Kaizen_System.md", method, says, to_add=to_add)
     manual, to_add = engine.read_file("setup.md"), "`python3 kaizen.py relink` links the engine"
     plan.add_file("setup/SETUP.md", manual, "how to set up a clone", to_add=to_add)
-    says = "a first page for eval fixtures; yours from then on"
+    says = "a first page about eval fixtures, which you may change"
     plan.add_file("evals/README.md", engine.read_file("evals.md"), says, is_seed=True)
     for kind in TITLES:
-        says = "a stub that says where lessons are"
+        says = "a stub that explains where lessons are"
         plan.add_file(
             f"evals/{kind.upper()}.md", render_new_stub(kind).encode(), says, is_seed=True
         )
     agents = engine.read_file("agents.md")
-    plan.add_lines("AGENTS.md", agents, "how an agent works with it", twin="CLAUDE.md")
-    plan.add_lines("CLAUDE.md", agents, "the same for Claude Code", twin="AGENTS.md")
+    plan.add_lines("AGENTS.md", agents, "how an agent works with Kaizen", twin="CLAUDE.md")
+    plan.add_lines("CLAUDE.md", agents, "the same lines for Claude Code", twin="AGENTS.md")
     for host in wanted.hooks:
         plan.add_hooks(host)
     if wanted.vscode:
         tasks, snippets = engine.read_file("tasks.json"), engine.read_file("kaizen.code-snippets")
-        to_add = "add tasks that run `python3 kaizen.py R0`, `W12` or `K8` if you like"
+        to_add = "add tasks for `python3 kaizen.py R0`, `W12` or `K8` if you want them"
         plan.add_file(".vscode/tasks.json", tasks, "tasks for VS Code", to_add=to_add)
         plan.add_file(".vscode/kaizen.code-snippets", snippets, "snippets for VS Code")
     for path, target in skills.items():
@@ -89,7 +89,7 @@ def plan_steps(
 
 
 def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
-    """Return (files that would change and git could not restore, whether git tracks the link)."""
+    """Return (files that would change but that git cannot restore, whether git tracks the link)."""
     paths = [step.path for step in steps if step.needs_git]
     blobs = {}
     try:
@@ -111,9 +111,9 @@ def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
 
 
 def apply_steps(folder: Folder, known: State | None, wanted: State, steps: list[Step]) -> bool:
-    """Carry out the steps; return False if there was nothing to do.
+    """Carry out the steps and write the state file; return False if there was nothing to do.
 
-    The state file also lists what was done before a step that fails.
+    If a step fails, the state file lists the steps before it.
     """
     wanted.parts = dict(known.parts) if known else {}
     wanted.parts |= {step.path: step.entry for step in steps if step.entry and not step.do}

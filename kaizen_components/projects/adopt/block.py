@@ -1,4 +1,4 @@
-"""Our lines in the user's file, between two markers. Bytes, so a file need not be UTF-8."""
+"""Add and remove our lines, between two markers, in a user's file, which need not be UTF-8."""
 
 import re
 from hashlib import sha256
@@ -13,24 +13,24 @@ def _get_comment(path: str) -> tuple[bytes, bytes]:
 
 
 def find_block(content: bytes, path: str) -> re.Match[bytes] | None:
-    """Return the block, or None; raise Conflict if its markers are broken or doubled."""
+    """Return the block, or None; raise Conflict if its markers do not pair or occur twice."""
     opening, closing = (re.escape(part) for part in _get_comment(path))
     begin = rb"^" + opening + rb"kaizen:begin [0-9a-f]{12}[^\r\n]*\r?\n"
     end = rb"^" + opening + rb"kaizen:end" + closing + rb"(?:\r?\n|\Z)"
-    found = list(re.finditer(begin + rb".*?" + end, content, re.M | re.S))
+    blocks = list(re.finditer(begin + rb".*?" + end, content, re.M | re.S))
     begins, ends = len(re.findall(begin, content, re.M)), len(re.findall(end, content, re.M))
-    if not begins == ends == len(found) <= 1:
+    if not begins == ends == len(blocks) <= 1:
         raise Conflict(
             "block_broken",
-            f"{path} has markers of Kaizen that do not pair: {begins} begin, {ends} end.",
-            "What lies between them is replaced as a whole, so it must be clear where it ends.",
-            "Keep one `kaizen:begin` and one `kaizen:end` line, or none. Then run this again.",
+            f"Kaizen's markers in {path} do not pair: {begins} begin and {ends} end.",
+            "The lines between the markers are replaced, so both must be there exactly once.",
+            "Keep one `kaizen:begin` and one `kaizen:end` line, or neither. Then run this again.",
         )
-    return found[0] if found else None
+    return blocks[0] if blocks else None
 
 
 def put_block(content: bytes, lines: bytes, path: str) -> bytes:
-    """Return the file with the block in place of the old one, or at its end after an empty line."""
+    """Return the content with the old block replaced, or with a new one after an empty line."""
     old = find_block(content, path)
     newline = b"\r\n" if b"\r\n" in (old[0] if old else content) else b"\n"
     opening, closing = _get_comment(path)
@@ -47,7 +47,10 @@ def put_block(content: bytes, lines: bytes, path: str) -> bytes:
 
 
 def cut_block(content: bytes, path: str) -> bytes:
-    """Return the file without the block; at its end the empty line before the block goes too."""
+    """Return the content without the block.
+
+    If it was at the end of the file, the empty line before it is removed too.
+    """
     old = find_block(content, path)
     if old is None:
         return content

@@ -1,4 +1,4 @@
-"""Answer D1: a plan, what was done, or what is missing, in words and as data."""
+"""Answer D1 with a plan, the steps that were done, or what is missing, as text and as data."""
 
 import os
 from typing import Any
@@ -14,8 +14,8 @@ from .state import HOSTS, PATH, State, read_state
 
 FAULTS = {"missing", "outdated", "changed"}
 TRACKED = (
-    "git has the link in its index, so others would get it: `git rm --cached kaizen_components` "
-    "removes it from there."
+    "git tracks the link, so other clones would get it. "
+    "Run `git rm --cached kaizen_components` to stop that."
 )
 
 Row = dict[str, str]
@@ -31,18 +31,20 @@ def answer_adoption(
     verb: str,
     apply: bool,
 ) -> dict[str, Any]:
-    """Answer `verb`: adopt, check or remove."""
+    """Check the options, then adopt, check or remove, as `verb` says."""
     if link and copy:
         what, next_step = (
             "--link and --copy exclude each other.",
-            "Give one; --link is the default.",
+            "Give only one of them; --link is the default.",
         )
         raise Usage("usage", what, "", next_step)
     hosts = [name.strip().lower() for name in (hooks or "").split(",") if name.strip()]
     unknown = [name for name in hosts if name not in HOSTS]
     if unknown or (hooks is not None and not hosts):
-        what = f"--hooks knows {', '.join(HOSTS)}, not {', '.join(unknown) or 'nothing'}."
-        raise Usage("bad_value", what, "", "--hooks claude,codex")
+        what = f"--hooks does not know the host {', '.join(unknown) or hooks!r}."
+        raise Usage(
+            "bad_value", what, f"Known are {', '.join(HOSTS)}.", "Give --hooks claude,codex."
+        )
     folder = adoption.open_folder(path)
     try:
         known = read_state(folder)
@@ -50,7 +52,7 @@ def answer_adoption(
             return _remove(path, folder, known, apply)
         made, left_out = _plan_skills(folder, skills)
         before = known or State()
-        wanted = State(  # on top of what was asked for before
+        wanted = State(  # options of earlier adoptions stay
             "link" if link else "copy" if copy else before.mode or "link",
             [host for host in HOSTS if host in (*hosts, *before.hooks)],
             vscode or before.vscode,
@@ -66,20 +68,20 @@ def answer_adoption(
             "cannot_write",
             f"{error.filename or path} cannot be read or written.",
             str(error.strerror or error),
-            "Make the repository's folder writable, or free some space; then run this again.",
+            "Make the folder of the repository writable, or free some space. Then run this again.",
         ) from None
 
 
 def _plan_skills(folder: Folder, store: str | None) -> tuple[dict[str, str | None], list[Row]]:
-    """Return (path -> target of each link to make, rows of what is left out).
+    """Return ({path: target} of the links to make, a row for each skill that is left out).
 
-    A link that leads there already is neither: it is in the state, or it is the user's own.
+    Existing links to the store are in neither: adoption or the user made them before.
     """
     if store is None:
         return {}, []
     if not os.path.isdir(store):
         what = f"There is no folder {store!r}."
-        raise NotFound("no_folder", what, "", "Name the store that the skills are in.")
+        raise NotFound("no_folder", what, "", "Give --skills the folder that contains the skills.")
     steps = plan_links(folder.root, os.path.abspath(store), False).steps
     made: dict[str, str | None] = {
         step.path: step.target for step in steps if step.action == "link"
@@ -97,59 +99,61 @@ def _adopt(
     left_out: list[Row],
     apply: bool,
 ) -> dict[str, Any]:
+    """Carry out the steps if `apply` is set, otherwise show them as a plan."""
     lost, has_link = adoption.check_git(folder, steps)
     if apply and lost:
         raise Refused(
             "not_committed",
-            f"git could not restore {', '.join(lost)}, which would change.",
-            "git is the undo of an adoption, so it must have each file as it is now.",
+            f"git cannot restore {', '.join(lost)}, which would change.",
+            "An adoption is undone with git, so git must have the present content of each file.",
             "Commit, stash or move these files, then run this again. Nothing was changed.",
         )
     is_applied = apply and adoption.apply_steps(folder, known, wanted, steps)
     if is_applied:
         head = f"{path} uses Kaizen now:"
         next_step = (
-            f"Next, in {path}: `python3 kaizen.py K1`, then `git add` what is new and commit it."
+            f"Next, in {path}: run `python3 kaizen.py K1`, then commit the new and changed files."
         )
     elif not any(step.do for step in steps):
-        head, next_step = f"{path} uses Kaizen already; there is nothing to do.", ""
+        head, next_step = f"{path} already uses Kaizen; there is nothing to do.", ""
     else:
         head = f"The plan for {path}; nothing was changed:"
-        next_step = "--apply carries it out, --remove removes it again."
+        next_step = "--apply carries out the plan; --remove undoes an adoption."
         if lost:
-            next_step += f"\nCommit or stash first, as git is the undo: {', '.join(lost)}."
+            next_step += f"\nFirst commit or stash {', '.join(lost)}, so that git can restore them."
     if has_link and wanted.mode == "link":
         next_step += f"\n{TRACKED}"
-    shown = [step for step in steps if step.do or step.state != "ok"]
-    rows = [_build_row(step.action or "leave", step.path, step.says) for step in shown]
+    open_steps = [step for step in steps if step.do or step.state != "ok"]
+    rows = [_build_row(step.action or "leave", step.path, step.says) for step in open_steps]
     facts = {"applied": is_applied, "mode": wanted.mode, "hooks": wanted.hooks}
     return _build_answer(head, rows + left_out, next_step, **facts)
 
 
 def _check(path: str, folder: Folder, known: State | None, steps: list[Step]) -> dict[str, Any]:
+    """Report every part that differs, and how to repair it; exit code 1 if there is one."""
     faults = [step for step in steps if step.state in FAULTS]
     rows = [_build_row(step.state, step.path, step.says) for step in faults]
     if not known:
-        rows.append(_build_row("missing", PATH, "the list of what to remove later"))
+        rows.append(_build_row("missing", PATH, "the list of files that --remove deletes"))
     if adoption.check_git(folder, [])[1]:
         rows.append(_build_row("tracked", NAME, TRACKED))
     if not rows:
         return _build_answer(f"{path} is as this engine would set it up.", [], "")
-    # Not everything is for --apply to repair.
-    left = [step for step in faults if not step.do]
+    manual = [step for step in faults if not step.do]  # --apply does not repair these
     says = []
-    if any(step.entry.get("kind") == "skill" for step in left):
-        says.append("--skills STORE --apply makes the links to skills again.")
-    if any(step.state == "changed" for step in left):
-        says.append("What you changed stays; delete it, and --apply makes ours again.")
-    if not known or len(left) < len(faults):
+    if any(step.entry.get("kind") == "skill" for step in manual):
+        says.append("--skills STORE --apply creates the links to skills again.")
+    if any(step.state == "changed" for step in manual):
+        says.append("What you changed stays; to get Kaizen's version, delete it and run --apply.")
+    if not known or len(manual) < len(faults):
         what = "the rest" if says else "it"
-        says.append(f"--apply repairs {what}; without it, the plan is shown.")
+        says.append(f"--apply repairs {what}.")
     head = f"{path} differs from what this engine would set up:"
     return _build_answer(head, rows, " ".join(says), exit_code=1)
 
 
 def _remove(path: str, folder: Folder, known: State | None, apply: bool) -> dict[str, Any]:
+    """Remove the adoption if `apply` is set, otherwise show the plan of the removal."""
     if not known:
         head = f"{path} was not adopted; there is nothing to remove."
         return _build_answer(head, [], "", applied=False)
@@ -161,11 +165,9 @@ def _remove(path: str, folder: Folder, known: State | None, apply: bool) -> dict
         folder.remove(PATH)
     next_step = ""
     if folder.is_there("AI"):
-        next_step = (
-            "Your records in AI/ stay; our lines in .gitignore do not, so look before you commit."
-        )
-    head = "Removed:" if apply else f"The plan of removal for {path}; nothing was touched:"
-    next_step += "" if apply else " --remove --apply carries it out."
+        next_step = "Your records in AI/ stay. Git will list them, because .gitignore changes."
+    head = "Removed:" if apply else f"The plan for the removal from {path}; nothing was changed:"
+    next_step += "" if apply else " --remove --apply carries out the plan."
     rows = [_build_row(step.action, step.path, step.says) for step in steps]
     return _build_answer(head, rows, next_step, applied=apply)
 

@@ -1,4 +1,4 @@
-"""Where the engine that runs is, and how another repository gets it: by a link or as a copy."""
+"""Give another repository the running engine: by a link or as a copy."""
 
 import os
 import shutil
@@ -18,21 +18,21 @@ COPY_PART = ".kaizen/engine.part"
 
 
 def read_file(name: str, folder: str = SHIPPED) -> bytes:
-    """Return a file that ships with adoption, or one beside the engine."""
+    """Return the content of a file that ships with adoption, or of one beside the engine."""
     try:
         with open(os.path.join(folder, name), "rb") as file:
             return file.read()
     except OSError:
         raise Unavailable(
             "engine_not_whole",
-            f"{name} is not beside the engine.",
-            "A repository is adopted from a whole copy of Kaizen, such as a clone.",
+            f"The engine's file {name} is missing.",
+            "A repository can be adopted only from a complete copy of Kaizen, such as a clone.",
             "Run the kaizen.py of a clone instead.",
         ) from None
 
 
 def hash_engine(folder: str) -> str:
-    """Return one hash of all files of an engine, without bytecode."""
+    """Return one hash over all files of an engine, without bytecode."""
     entries = []
     for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name != BYTECODE]
@@ -45,7 +45,7 @@ def hash_engine(folder: str) -> str:
 
 
 def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
-    """Plan the engine: a link that is never committed, or a copy that is."""
+    """Plan the engine: a link, which is never committed, or a copy, which is."""
     path, target = folder.path(NAME), folder.link_target(NAME)
     if target is not None:
         if mode == "link" and os.path.realpath(path) == PACKAGE:
@@ -53,8 +53,8 @@ def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
         return _plan_put(folder, mode, "outdated", f", in place of the link to {target}")
     if not os.path.lexists(path):
         return _plan_put(folder, mode, "missing")
-    if os.path.realpath(path) == PACKAGE:  # there is nothing to compare it with
-        return Step(NAME, "ok", "the copy that runs", entry=entry)
+    if os.path.realpath(path) == PACKAGE:  # it is the running engine itself
+        return Step(NAME, "ok", "the copy that is running", entry=entry)
     there = hash_engine(path)
     if mode == "copy" and there == hash_engine(PACKAGE):
         ours = {"kind": "copy", "sha256": there}
@@ -62,20 +62,21 @@ def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
     if there == entry.get("sha256"):
         return _plan_put(folder, mode, "outdated")
     if entry.get("kind") == "copy":
-        says = "you changed the copy, so it stays; delete it to get ours"
+        says = "you changed the copy, so it stays; delete it to get a new one"
         return Step(NAME, "changed", says, entry=entry)
     raise Conflict(
         "name_taken",
-        f"{NAME} is there already, and adoption did not put it there.",
-        "It would be replaced by the engine.",
+        f"{NAME} already exists, and it is not from an adoption.",
+        "The engine would replace it.",
         "Move it away, then run this again. Nothing was changed.",
     )
 
 
 def _plan_put(folder: Folder, mode: str, state: str, instead: str = "") -> Step:
+    """Plan to create the link or the copy, in place of the present one."""
     path, part, target = folder.path(NAME), folder.path(COPY_PART), PACKAGE
     if os.name != "nt" and os.path.dirname(folder.root) == os.path.dirname(HOME):
-        # So that both can be moved together; a junction on Windows is absolute.
+        # A relative link, so that both folders can be moved together; junctions are absolute.
         target = os.path.relpath(PACKAGE, folder.root)
 
     def put() -> None:

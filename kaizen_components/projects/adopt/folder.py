@@ -1,4 +1,4 @@
-"""The folder that adopts: read, written and cleared only below its own root, and never through a
+"""Read, write and delete files of the adopting folder, only below its root and never through a
 link."""
 
 import os
@@ -12,6 +12,8 @@ SIZE_BYTES_MAX = 10_000_000  # a longer file in the place of AGENTS.md is not re
 
 
 class Folder:
+    """The adopting folder; names of files are relative to its root, with forward slashes."""
+
     def __init__(self, root: str):
         self.root = os.path.realpath(root)
 
@@ -25,8 +27,7 @@ class Folder:
         return read_link(self.path(name))
 
     def require_own(self, name: str) -> None:
-        """Refuse a file that is a link, or lies in a folder that is one: what we write would land
-        elsewhere."""
+        """Refuse a link, and a file in a linked folder, because we would write elsewhere."""
         parts = name.split("/")
         for here in ("/".join(parts[:end]) for end in range(1, len(parts) + 1)):
             target = self.link_target(here)
@@ -34,31 +35,31 @@ class Folder:
                 raise Refused(
                     "leads_elsewhere",
                     f"{here} is a link.",
-                    f"It leads to {target}; adoption writes only what is really in the repository.",
-                    f"Replace {here} by a file or folder, then run this again.",
+                    f"It leads to {target}, but adoption writes only inside the repository.",
+                    f"Replace {here} with a real file or folder, then run this again.",
                 )
 
     def read(self, name: str) -> bytes | None:
-        """Return what the file holds, or None if there is none."""
+        """Return the content of a file, or None if it does not exist."""
         self.require_own(name)
         try:
             facts = os.lstat(self.path(name))
         except (FileNotFoundError, NotADirectoryError):
             return None
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > SIZE_BYTES_MAX:
-            what = f"{name} is not a file of ordinary size."
+            what = f"{name} is not a plain file, or it is larger than {SIZE_BYTES_MAX:,} bytes."
             raise Conflict("not_a_file", what, "", f"Move {name} away, then run this again.")
         with open(self.path(name), "rb") as file:
             return file.read()
 
     def write(self, name: str, content: bytes, is_executable: bool = False) -> None:
-        """Put the content there in one step. A file that is there keeps its mode."""
+        """Write the file atomically; an existing file keeps its mode."""
         self.require_own(name)
         path, part = self.path(name), self.path(name) + ".part"
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.lexists(part):
             os.unlink(part)
-        with open(part, "xb") as file:  # never through a link that somebody puts there
+        with open(part, "xb") as file:  # "x" fails on a link that somebody creates meanwhile
             file.write(content)
         if os.path.lexists(path):
             os.chmod(part, stat.S_IMODE(os.lstat(path).st_mode))
@@ -67,8 +68,7 @@ class Folder:
         os.replace(part, path)
 
     def remove(self, name: str) -> None:
-        """Delete a file, a link (never what it leads to) or a folder, then the folders that it
-        leaves empty."""
+        """Delete a file, a folder or a link (not its target), then empty parent folders."""
         path = self.path(name)
         if os.path.isdir(path) and self.link_target(name) is None:
             shutil.rmtree(path)

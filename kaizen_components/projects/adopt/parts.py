@@ -1,4 +1,4 @@
-"""Compare the files and links of an adoption with a repository; each step says what to do."""
+"""Compare the parts of an adoption with a repository, and plan a step for each."""
 
 import os
 from collections.abc import Callable
@@ -13,27 +13,26 @@ from ..skills.links import make_link
 from . import block
 from .folder import Folder
 
-# What the state file remembers of a part: its kind, and the hash of what was written.
+# The entry of a part in the state file: its kind, and the hash of what was written.
 Entry = dict[str, Any]
 MERGES = {"lines": "append", "hooks": "merge"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """The state of a part in the repository, and what would be done about it."""
+    """The present state of a part in the repository, and what would be done about it."""
 
     path: str
-    state: str  # ok, missing, outdated, changed (by the user), yours (and left alone)
+    state: str  # ok, missing, outdated, changed (by the user), yours (the user's own file)
     says: str
     action: str = ""  # what --apply does; empty for nothing
     entry: Entry = field(default_factory=dict)
     do: Callable[[], None] | None = None
-    needs_git: bool = False  # git has to be able to undo it: the file is not as adoption left it
+    needs_git: bool = False  # git must have the file, because adoption did not write its content
 
 
 def hash_text(content: bytes) -> str:
-    """Return the hash with plain newlines, because git on Windows may check a file out with
-    others."""
+    """Return the hash with LF line ends, because git on Windows may check files out with CRLF."""
     return sha256(use_plain_newlines(content)).hexdigest()
 
 
@@ -50,7 +49,7 @@ def decode_utf8(content: bytes, path: str) -> str:
 
 
 class Plan:
-    """The steps of an adoption. Nothing is touched until somebody calls their `do`."""
+    """The steps of an adoption. Nothing changes until the `do` of a step is called."""
 
     def __init__(self, folder: Folder, entries: dict[str, Entry]):
         self.folder = folder
@@ -68,13 +67,14 @@ class Plan:
         is_seed: bool = False,
         to_add: str = "",
     ) -> None:
-        """Plan a file that is ours alone. One that the user changed stays.
+        """Plan a file that belongs to Kaizen. If the user changed it, it stays.
 
-        A file of an older Kaizen, known by its `mark`, may be replaced. A seed is the user's once
-        it is there. With `to_add`, a file of the user's own stays, and this says what to add.
+        A file of an older Kaizen is recognized by `mark` and may be replaced. A seed belongs to the
+        user once it exists. A user's own file stays if `to_add` says what the user may add to it;
+        otherwise raise Conflict.
         """
-        found, entry = self.folder.read(path), self.entries.get(path, {})
-        there = found or b""
+        current, entry = self.folder.read(path), self.entries.get(path, {})
+        there = current or b""
         is_ours = use_plain_newlines(there) == content
         ours = {"kind": "file", "sha256": hash_text(content), "created": entry.get("created", True)}
         theirs = {"kind": "file", "sha256": "", "created": False}
@@ -82,19 +82,19 @@ class Plan:
         def write() -> None:
             self.folder.write(path, content, is_executable)
 
-        if found is None and not (is_seed and entry):
+        if current is None and not (is_seed and entry):
             step = Step(path, "missing", says, "create", ours, write)
         elif is_seed:
             step = Step(path, "ok", says, entry=entry or (ours if is_ours else theirs))
         elif is_ours:
             step = Step(path, "ok", says, entry=ours)
         elif hash_text(there) == entry.get("sha256"):
-            step = Step(path, "outdated", f"{says}, of this engine", "update", ours, write)
+            step = Step(path, "outdated", f"{says}, as in this engine", "update", ours, write)
         elif entry:
-            changed = "you changed it, so it stays; delete it to get ours again"
+            changed = "you changed it, so it stays; delete it to get a new one"
             step = Step(path, "changed", changed, entry=entry)
         elif mark and mark in there:
-            replaced = f"{says}; the one that is there stays in git's history"
+            replaced = f"{says}; the present file stays in git's history"
             entry = {**ours, "created": False}
             step = Step(path, "outdated", replaced, "replace", entry, write, needs_git=True)
         elif to_add:
@@ -102,28 +102,28 @@ class Plan:
         else:
             raise Conflict(
                 "name_taken",
-                f"{path} is there already, and it is not Kaizen's.",
+                f"{path} already exists, and it is not from Kaizen.",
                 f"Adoption needs that name for {says}.",
-                "Rename yours, then run this again. Nothing was changed.",
+                "Rename your file, then run this again. Nothing was changed.",
             )
         self.steps.append(step)
 
     def add_lines(self, path: str, lines: bytes, says: str, twin: str = "") -> None:
-        """Plan our lines in a file of the user's; none in a link to its `twin`, which has them."""
+        """Plan our lines in a user's file, unless it is a link to `twin`, which gets the lines."""
         place = self.folder.path(path)
         if twin and os.path.islink(place) and os.path.realpath(place) == self.folder.path(twin):
             self.steps.append(Step(path, "ok", f"is a link to {twin}, which has the lines"))
             return
         there = self.folder.read(path) or b""
         if b"\0" in there:
-            what = f"{path} holds NUL bytes: lines cannot be added to it."
-            raise Conflict("not_text", what, "", "Save it as UTF-8.")
+            what = f"{path} contains NUL bytes, so lines cannot be added to it."
+            raise Conflict("not_text", what, "", "Save it as UTF-8, then run this again.")
         merged = block.put_block(there, lines, path)
         self._add_merge(path, "lines", says, there, merged, b"kaizen:begin" in there)
 
     def add_hooks(self, host: str) -> None:
-        """Plan our entries in the file from which an agent host reads its hooks."""
-        path, says = FILES[host], f"hooks for {host}: session start, after a command, stop"
+        """Plan our entries in the settings file of an agent host."""
+        path, says = FILES[host], f"hooks for {host}: session start, after each command, stop"
         there = self.folder.read(path) or b""
         text = decode_utf8(there, path) if there else None
         merged = merge_hooks(text, host, HOOK_COMMAND).encode()
@@ -146,10 +146,10 @@ class Plan:
         self.steps.append(step)
 
     def add_skill(self, path: str, target: str | None) -> None:
-        """Plan a link to a skill of an outside store: a new one to `target`, or one that was made
-        before.
+        """Plan a new link to a skill at `target`, or check one from before if that is None.
 
-        The state does not name the store, whose path is of one machine; a lost link is only named.
+        A missing link from before is only reported: the state file does not name the store, because
+        its path differs between machines.
         """
         entry = self.entries.get(path) or {"kind": "skill", "sha256": ""}
         if target is not None:
@@ -161,9 +161,9 @@ class Plan:
             step = Step(path, "ok", "a link to a skill", entry=entry)
         elif self.folder.is_there(path):
             step = Step(
-                path, "yours", "is yours and stays; there was a link to a skill", entry=entry
+                path, "yours", "is yours and stays; it replaced a link to a skill", entry=entry
             )
         else:
-            says = "a link to a skill; --skills with its store makes it again"
+            says = "a link to a skill; --skills STORE creates it again"
             step = Step(path, "missing", says, entry=entry)
         self.steps.append(step)

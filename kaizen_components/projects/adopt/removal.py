@@ -1,4 +1,4 @@
-"""Remove an adoption: delete what is as adoption left it; the rest stays and is named."""
+"""Remove an adoption: delete files that have not changed since, and name those that stay."""
 
 import os
 
@@ -9,24 +9,25 @@ from . import block, engine, state
 from .folder import Folder
 from .parts import Entry, Step, decode_utf8, hash_text
 
-CHANGED = "it is not as adoption left it, so it stays"
+CHANGED = "it has changed since the adoption, so it stays"
 
 
 def plan_removal(folder: Folder, known: state.State) -> list[Step]:
-    """Return what goes and what stays. The engine goes last, as it may be the one that runs."""
+    """Return a step for each part. The engine comes last, because it may be the running one."""
     steps = []
     for path, entry in sorted(known.parts.items(), key=lambda part: part[0] == engine.NAME):
         try:
             steps.append(_plan_part(folder, path, entry))
         except (Conflict, Refused) as error:
-            steps.append(_leave(path, f"{error.what} Take out by hand what is ours in it."))
+            steps.append(_leave(path, f"{error.what} Remove Kaizen's part by hand."))
     if folder.is_there(state.ORIGINALS):
-        says = "what an older engine replaced; look into it before you delete it"
+        says = "files that an older engine replaced; check them before you delete the folder"
         steps.append(_leave(state.ORIGINALS, says))
     return [step for step in steps if step]
 
 
 def _plan_part(folder: Folder, path: str, entry: Entry) -> Step | None:
+    """Plan to delete one part, to cut our lines out of it, or to leave it; None if it is gone."""
     kind = entry["kind"]
     if kind == "skill":
         folder.require_own(os.path.dirname(path))
@@ -48,8 +49,8 @@ def _plan_part(folder: Folder, path: str, entry: Entry) -> Step | None:
         if hash_text(there) != entry["sha256"]:
             return _leave(path, CHANGED)
         if not entry["created"]:
-            return _leave(path, "it replaced yours, which is in git's history")
-        return _remove(folder, path, "ours, unchanged")
+            return _leave(path, "it replaced your file, which is in git's history")
+        return _remove(folder, path, "from Kaizen, unchanged")
 
     if kind == "lines":
         rest = block.cut_block(there, path)
@@ -59,8 +60,10 @@ def _plan_part(folder: Folder, path: str, entry: Entry) -> Step | None:
     if rest == there:
         return None
     if rest.strip() in (b"", b"{}"):
-        return _remove(folder, path, "it has nothing but ours")
-    return Step(path, "", "only ours goes", "cut", do=lambda: folder.write(path, rest))
+        return _remove(folder, path, "it contains only Kaizen's lines")
+    return Step(
+        path, "", "only Kaizen's lines are removed", "cut", do=lambda: folder.write(path, rest)
+    )
 
 
 def _leave(path: str, says: str) -> Step:

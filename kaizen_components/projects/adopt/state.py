@@ -1,6 +1,7 @@
-"""The state file of an adoption, for --remove and --check: JSON, meant to be committed.
+"""Read and write the state file of an adoption, which --check and --remove use.
 
-It lists the hash of each file that adoption wrote. It names no machine and no path outside.
+It is JSON and should be committed. It has the hash of each file that adoption wrote, and no path
+outside of the repository.
 """
 
 import json
@@ -13,9 +14,9 @@ from ..hooks.host_file import FILES as HOSTS
 from .folder import Folder
 
 PATH = ".kaizen/adopted.json"
-# Where version 1 kept what it had replaced; git-ignored, as it may be private.
+# Version 1 kept the files that it replaced here. Git ignores them, because they may be private.
 ORIGINALS = ".kaizen/before"
-# One more when PLACES or SKILL change, so that an older engine can tell that it is older.
+# Increase it when PLACES or SKILL change, so that an older engine refuses a newer file.
 VERSION = 3
 FILES = (
     "kaizen.py", "requirements-kaizen.txt", "Kaizen_System.md", "setup/SETUP.md", "evals/README.md", "evals/GOTCHA.md",
@@ -52,7 +53,7 @@ def read_state(folder: Folder) -> State | None:
             raise Refused(
                 "state_newer",
                 f"{PATH} was written by a newer engine than this one.",
-                "This engine does not know everything that was added here.",
+                "This engine does not know all parts that the newer one added.",
                 "Update this engine with setup/install-agent-kaizen, then run this again.",
             )
         if version in (1, 2, 3):
@@ -61,15 +62,17 @@ def read_state(folder: Folder) -> State | None:
         pass
     raise Refused(
         "state_unreadable",
-        f"{PATH} is not what an adoption of this version wrote.",
-        "It says how to remove everything again.",
-        "Restore it from git. If it is lost, delete it: --apply writes it anew from what is there.",
+        f"{PATH} is not a valid state file of an adoption.",
+        "Without it, --check and --remove do not know which files are from Kaizen.",
+        "Restore it from git, or delete it and let --apply create a new one.",
     )
 
 
 def _check_state(known: dict[str, Any]) -> State:
-    """Return the state. Anybody may have written the committed file, so it may name only what
-    adoption makes."""
+    """Return the state; raise ValueError or KeyError if it names a part that adoption never makes.
+
+    The file is committed, so it may come from somebody else.
+    """
     hooks = [host for host in HOSTS if host in known["hooks"]]
     state = State(known["mode"], hooks, known["vscode"])
     if state.mode not in ("link", "copy") or type(state.vscode) is not bool:

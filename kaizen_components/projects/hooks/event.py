@@ -1,5 +1,4 @@
-"""What Claude Code and Codex send a hook on stdin: one JSON object, read with bounds and not
-trusted."""
+"""Read the JSON object that Claude Code or Codex sends to a hook on stdin, without trusting it."""
 
 import json
 import os
@@ -7,13 +6,13 @@ import re
 import stat
 from typing import Any, NamedTuple
 
-BYTES_MAX = 16_000_000  # a tool's whole output may be in it
+BYTES_MAX = 16_000_000  # it may contain the whole output of a tool
 BLOCK_BYTES = 1 << 20
-# Hosts send at once, before Python is even up; a pipe that is only left open must not hold them.
+# Hosts send the event before Python has started. A pipe that stays open must not block the host.
 SILENCE_S = 0.5
-EVENTS = {  # our word -> what the hosts call it
+EVENTS = {  # our name -> names that hosts use
     "session-start": ("SessionStart",),
-    "stop": ("Stop",),  # a subagent may stop: the task is its caller's
+    "stop": ("Stop",),  # not SubagentStop: the task belongs to the caller of the subagent
     "post-tool-use": ("PostToolUse", "PostToolUseFailure"),
 }
 SHELLS = ("Bash", "bash", "shell", "local_shell", "exec_command")
@@ -24,14 +23,14 @@ CODE_TEXT = re.compile(
 
 
 class HostCommand(NamedTuple):
-    """A command line that the host has run, and the exit code that it named, if any."""
+    """A command line that the host has run, and its exit code if the host reported one."""
 
     command: str
     exit_code: int | None
 
 
 def read_event(stream: Any, event: str) -> dict[str, Any] | None:
-    """Return the event; None without input, for broken JSON, and for another event than `event`."""
+    """Return the event, or None if there is no input, no valid JSON, or another kind of event."""
     try:
         if stream is None or stream.closed or stream.isatty():
             return None
@@ -45,14 +44,14 @@ def read_event(stream: Any, event: str) -> dict[str, Any] | None:
 
 
 def _read_bytes(stream: Any) -> bytes:
-    """Read to the end, or from a pipe until it has been silent for SILENCE_S."""
+    """Read all input; stop reading a pipe after SILENCE_S without data."""
     try:
         number = stream.fileno()
         mode = os.fstat(number).st_mode
-    except (AttributeError, OSError):  # not a real file, such as a text in memory
+    except (AttributeError, OSError):  # not a real file, such as a StringIO
         return stream.buffer.read(BYTES_MAX)
     if os.name == "nt" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-        return stream.buffer.read(BYTES_MAX)  # the select of Windows takes no pipe
+        return stream.buffer.read(BYTES_MAX)  # on Windows select does not support pipes
     import select
 
     data = bytearray()
@@ -82,7 +81,9 @@ def find_command(message: dict[str, Any]) -> HostCommand | None:
         return None
     if not command.strip() or "\0" in command:
         return None
-    if isinstance(answer, dict) and answer.get("backgroundTaskId"):  # it has only been started
+    if isinstance(answer, dict) and answer.get(
+        "backgroundTaskId"
+    ):  # it still runs in the background
         return None
     if message.get("is_interrupt"):  # it was stopped before its end
         return None
@@ -90,6 +91,7 @@ def find_command(message: dict[str, Any]) -> HostCommand | None:
 
 
 def _find_exit_code(answer: Any, error: Any) -> int | None:
+    """Return the exit code in the host's answer: in a field, or at the begin of its text."""
     if isinstance(answer, str) and answer[:1] == "{":
         try:
             answer = json.loads(answer)

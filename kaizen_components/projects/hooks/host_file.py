@@ -1,7 +1,7 @@
-"""The hooks in an agent host's own file: add ours beside the user's, and remove them again.
+"""Add our hooks to the settings file of an agent host, and remove them again.
 
-Claude Code reads `.claude/settings.json`, Codex `.codex/hooks.json`; both have event -> groups ->
-commands.
+Claude Code reads `.claude/settings.json`, Codex `.codex/hooks.json`. Both map an event to groups of
+commands. The user's own hooks stay.
 """
 
 import json
@@ -22,7 +22,7 @@ EVENTS = {
     "Stop": "stop",
 }
 MATCHERS = {"PostToolUse": "Bash", "PostToolUseFailure": "Bash"}
-# The PostToolUse of Codex also tells of commands that fail; that of Claude Code does not.
+# Codex sends PostToolUse also for commands that fail; Claude Code has another event for them.
 NOT_OF = {"codex": ("PostToolUseFailure",)}
 # A host starts hooks in the agent's working directory. Without a launcher there, `python3
 # kaizen.py` would exit 2, which blocks the host, so the command checks for the file first.
@@ -39,7 +39,7 @@ def list_events(host: str) -> list[str]:
 
 
 def merge_hooks(existing: str | None, host: str, command: list[str]) -> str:
-    """Return the host's file with our entries in it, once; everything else stays, in its order."""
+    """Return the host's file with our entries added once; everything else keeps its order."""
     settings = _read_settings(existing, host)
     launcher = LAUNCHERS[host]
     words = [launcher if word == "kaizen.py" else shlex.quote(word) for word in command]
@@ -59,7 +59,7 @@ def merge_hooks(existing: str | None, host: str, command: list[str]) -> str:
 
 
 def remove_hooks(existing: str, host: str) -> str:
-    """Return the host's file without our entries; `{}` if nothing else was in it."""
+    """Return the host's file without our entries, or `{}` if it had no others."""
     settings = _read_settings(existing, host)
     if not _list_ours(settings):
         return existing
@@ -70,12 +70,12 @@ def _read_settings(existing: str | None, host: str) -> Settings:
     try:
         settings = json.loads(existing) if existing and existing.strip() else {}
     except ValueError as error:
-        raise _settings_error(host, f"It is not plain JSON: {error}.") from None
+        raise _settings_error(host, f"The file is not plain JSON: {error}.") from None
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
     if isinstance(hooks, dict) and all(isinstance(groups, list) for groups in hooks.values()):
         return settings
-    shape = "`hooks`, then the event, then a list"
-    raise _settings_error(host, f"Its hooks have another shape than {shape}.")
+    why = "Its `hooks` must map each event to a list of groups."
+    raise _settings_error(host, why)
 
 
 def _settings_error(host: str, why: str) -> Conflict:
@@ -83,7 +83,7 @@ def _settings_error(host: str, why: str) -> Conflict:
         "hooks_unreadable",
         f"Hooks cannot be added to {FILES[host]}.",
         why,
-        "Repair it, or adopt without --hooks and add them by hand; docs/hooks.md has the lines.",
+        "Repair the file, or adopt without --hooks and add the lines of docs/hooks.md by hand.",
     )
 
 
@@ -98,7 +98,7 @@ def _list_commands(group: Any) -> list[Any]:
 
 
 def _list_ours(settings: Settings) -> list[tuple[str, str, str]]:
-    """Return our commands with their events and matchers, in a form that compares."""
+    """Return (event, matcher, command) of each of our commands, sorted for comparison."""
     return sorted(
         (event, str(group.get("matcher")), json.dumps(command, sort_keys=True))
         for event, groups in settings.get("hooks", {}).items()
@@ -109,7 +109,7 @@ def _list_ours(settings: Settings) -> list[tuple[str, str, str]]:
 
 
 def _remove_ours(settings: Settings) -> Settings:
-    """Return a copy without our commands, and without the groups and events that had only them."""
+    """Return a copy without our commands, and without groups and events that become empty."""
     hooks = {}
     for event, groups in settings.get("hooks", {}).items():
         rest = []

@@ -1,4 +1,4 @@
-"""Write one line for each hook that failed to AI/work/hooks.log, and nothing to the host."""
+"""Log each hook that failed as one line in AI/work/hooks.log; the host sees nothing."""
 
 import os
 
@@ -21,4 +21,4 @@ def log_failure(place: Place, event: str, says: str) -> None:
         with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(line)
     except OSError:
-        pass  # there is nobody left to tell
+        pass  # a hook must not fail because its log cannot be written

@@ -1,5 +1,7 @@
-"""Tell whether a command line runs tests, by the first words of each command in it and by what a
-project adds."""
+"""Recognize command lines that run tests, by the first words of each command.
+
+A project can add its own test commands.
+"""
 
 import os
 import re
@@ -35,17 +37,17 @@ TestCommands = list[tuple[str, ...]]
 
 
 def runs_tests(line: str, more: TestCommands) -> bool:
-    """Tell whether any command of the line is a test command."""
+    """Return whether any command in the line is a test command."""
     if len(line) > LINE_CHARS_MAX:
         return False
     return any(_is_test(words, more) for words in _split_commands(line))
 
 
 def exits_as_its_tests(line: str, more: TestCommands) -> bool:
-    """Tell whether the line's exit code is that of its tests: only other tests that `&&` joins
-    follow them.
+    """Return whether the exit code of the line is that of its tests.
 
-    In `pytest && git push` a failure may be that of the push.
+    That is so if only further tests follow, joined by `&&`. In `pytest && git push` the failure may
+    come from the push.
     """
     if not all(word in JOINERS for word in _split_words(line) if _is_operator(word)):
         return False
@@ -81,7 +83,7 @@ def _split_commands(line: str) -> list[Words]:
 
 
 def _split_words(line: str) -> Words:
-    """Return words and operators as a shell splits them; nothing if a quote is not closed."""
+    """Split the line into words and operators as a shell does; [] if a quote is not closed."""
     reader = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars=True)
     reader.whitespace_split, reader.commenters = True, ""
     try:
@@ -95,7 +97,7 @@ def _is_operator(word: str) -> bool:
 
 
 def _strip_wrappers(words: Words) -> Words:
-    """Return the command itself: without assignments and wrappers before it, by its plain name."""
+    """Return the command without assignments and wrappers such as sudo, and without its folder."""
     while words:
         if ASSIGNMENT.match(words[0]):
             words = words[1:]
@@ -112,8 +114,8 @@ def _strip_wrappers(words: Words) -> Words:
 
 
 def read_test_commands(root: str) -> TestCommands:
-    """Read `tests = ["bash setup/test.sh"]` in .kaizen/hooks.toml: how further test commands
-    begin."""
+    """Read the first words of further test commands, such as `tests = ["bash setup/test.sh"]`,
+    from .kaizen/hooks.toml."""
     path = os.path.join(root, SETTINGS)
     if not os.path.isfile(path):
         return []

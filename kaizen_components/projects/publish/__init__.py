@@ -1,1 +1,1 @@
-"""What must not leave this machine when a repository is published (D2)."""
+"""Find what must not leave this machine when a repository is published (D2)."""

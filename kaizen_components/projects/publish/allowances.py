@@ -1,7 +1,7 @@
-"""Read `.kaizen/publish-allow.txt`: what may be published after all, each entry with its reason.
+"""Read `.kaizen/publish-allow.txt`, which lists findings that may be published, with reasons.
 
-tests/fixtures/**        # a glob of paths: made-up people
-=the exact line          # a line, in any file
+tests/fixtures/** # people in fixtures are made up (all findings in these files)
+=the exact line   # a reason (this line in any file)
 """
 
 import os
@@ -15,11 +15,11 @@ FILE = ".kaizen/publish-allow.txt"
 
 
 class Allowances(NamedTuple):
-    globs: dict[str, int]  # what is allowed -> the number of its line
+    globs: dict[str, int]  # entry -> number of its line in the file
     lines: dict[str, int]
 
     def find_entry(self, path: str, line: str) -> int | None:
-        """Return the number of the entry that allows a line of a file, or None."""
+        """Return the line number of the entry that allows this line of a file, or None."""
         if line.strip() in self.lines:
             return self.lines[line.strip()]
         numbers = (number for glob, number in self.globs.items() if matches_glob(glob, path))

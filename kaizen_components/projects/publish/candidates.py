@@ -1,6 +1,6 @@
-"""List what a publication could take along: tracked, untracked and ignored files.
+"""List the files that could be published: tracked, untracked and ignored ones.
 
-Ignored files count because `git add -f` would take them.
+Ignored files count, because `git add -f` would add them.
 """
 
 import os
@@ -10,7 +10,7 @@ from ...records.files.files import walk_files
 from ...records.files.working_tree import TOOL_FOLDERS
 from . import hidden_content
 
-OTHERS = {  # state -> what git lists beside the index; a file is in one of them
+OTHERS = {  # state of files that are not in the index -> options of `git ls-files`
     "untracked": ("--others", "--exclude-standard"),
     "ignored": ("--others", "--ignored", "--exclude-standard"),
 }
@@ -18,14 +18,14 @@ OTHERS = {  # state -> what git lists beside the index; a file is in one of them
 
 class Candidates(NamedTuple):
     states: dict[str, str]  # path -> tracked, untracked, ignored, or "file" without git
-    skipped: list[str]  # names of tools' folders, which nobody publishes
+    skipped: list[str]  # names of tools' folders, such as .venv, which are never published
     is_git: bool
     hidden: list[hidden_content.HiddenContent]
     submodules: list[str]
 
 
 def list_candidates(root: str) -> Candidates:
-    """Return every file that counts, by path; without a repository, every file."""
+    """Return every file to check; without a git repository, every file of the folder."""
     is_git = hidden_content.is_repository(root)
     entries = hidden_content.read_index(root) if is_git else []
     listed = [

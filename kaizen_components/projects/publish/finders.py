@@ -1,6 +1,6 @@
-"""Find personal folders, names of this machine and its user, and addresses of inner networks.
+"""Find personal folders, names of this machine and its user, and addresses of private networks.
 
-Secrets are found by records/secrets. Patterns are bounded; each is tried only where its trigger is.
+records/secrets finds secrets. All patterns are bounded, so that a hostile file cannot slow them.
 """
 
 import os
@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# Names that stand for nobody in particular, or for a machine that everybody has.
+# Names that identify no person and no machine.
 NOBODY_TEXT = """
     user username name you your me someone somebody example runner linuxbrew shared public default
     vagrant
@@ -42,7 +42,7 @@ BARE = re.compile(
     r"([a-z][a-z0-9-]{0,62}\.(?:[a-z0-9-]{1,63}\.){0,8}(?:local|lan|internal|corp))(?![\w-]|\.\w)"
 )
 BARE_ENDINGS = (".local", ".lan", ".internal", ".corp")
-EVERYBODYS = ("host.docker.internal", "metadata.google.internal")  # the same name on every machine
+EVERYBODYS = ("host.docker.internal", "metadata.google.internal")  # names that exist everywhere
 
 
 class Hit(NamedTuple):
@@ -51,9 +51,9 @@ class Hit(NamedTuple):
 
 
 class Finder:
-    """Find what names a person, this machine or its user, or an inner network.
+    """Find text that identifies a person, this machine or its user, or a private network.
 
-    `home` is this user's home and `names` are those of this machine, unless a test gives others.
+    Tests pass another home and other names; the defaults are those of this user and machine.
     """
 
     def __init__(self, home: str | None = None, names: list[str] | None = None):
@@ -61,7 +61,7 @@ class Finder:
         user = os.path.basename(self._home).lower()
         ending = (
             r"[\\/][\w.]" if user in COMMON else r"(?![\w.-])"
-        )  # /root is one with a file in it
+        )  # a common name such as /root counts only in the path of a file
         has_person = len(self._home) > 3 and user not in NOBODY
         pattern = rf"(?<![\w.-]){re.escape(self._home)}{ending}"
         self._own_home = re.compile(pattern) if has_person else None
@@ -69,7 +69,7 @@ class Finder:
         self._own_name = re.compile(rf"(?i)(?<![\w-])(?:{own})(?![\w-])") if own else None
 
     def find(self, text: str) -> Iterator[Hit]:
-        """Yield each finding once, by kind and then in the order of the text."""
+        """Yield each different hit once, ordered by kind and then by position."""
         yield from _list_hits("personal path", self._find_homes(text))
         if self._own_name:
             yield from _list_hits("machine or user name", self._own_name.findall(text))
@@ -87,7 +87,7 @@ class Finder:
         yield from _list_hits("internal host name", hosts)
 
     def _find_homes(self, text: str) -> list[str]:
-        """Return the folders of persons, and this user's own home wherever it is."""
+        """Return the home folders in the text, including this user's home at an unusual path."""
         homes = []
         for match in HOME.finditer(text):
             person = (match[1] or match[2]).rstrip(".")

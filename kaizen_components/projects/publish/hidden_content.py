@@ -1,8 +1,7 @@
-"""Content that git would publish although the files do not show it: the index and HEAD where they
-differ.
+"""Find content in the index and HEAD that git would publish although the files do not show it.
 
-Only plumbing is asked: it compares by what the index remembers, and lists a file too many rather
-than one too few.
+Only plumbing commands are used. They compare by the data in the index, so they may list a file that
+has not changed, but never miss one.
 """
 
 import os
@@ -14,14 +13,14 @@ from ...git.client import run_git, try_git
 from ...git.objects import LINK, SUBMODULE
 from ...records.work.command_line import join_words
 
-# Ls-files -v: every other letter is an entry that git does not compare, or that is in conflict.
+# Of `ls-files -v`. Other letters mark entries that git does not compare or that are in conflict.
 COMPARED = "H"
-# Looking for a submodule's own changes would run git in it.
+# dirty: to find changes in a submodule, git would run in it.
 RAW = ("--raw", "--no-abbrev", "-z", "--no-renames", "--relative", "--ignore-submodules=dirty")
 
 
 class HiddenContent(NamedTuple):
-    """Content in git of a file that reads otherwise now, or is gone."""
+    """Content of a file in git that differs from the file on disk, or whose file is gone."""
 
     path: str
     state: str  # index or HEAD
@@ -37,8 +36,7 @@ class IndexEntry(NamedTuple):
 
 
 def is_repository(root: str) -> bool:
-    """Tell whether git lists the files here; raise if there is a repository that git cannot or may
-    not read."""
+    """Return whether the folder is in a git repository; raise an error if git cannot read it."""
     try:
         result = try_git(root, "rev-parse", "--is-inside-work-tree")
         complaint = result.err
@@ -46,7 +44,7 @@ def is_repository(root: str) -> bool:
             return result.text.strip() == "true"
     except Unavailable:  # no git
         complaint = ""
-    # A folder with a .git counts in whatever state: git ignores a broken one. It stops at a mount.
+    # A broken .git counts too, although git ignores it. Like git, stop at a mount point.
     folder = os.path.realpath(root)
     while not (is_found := os.path.lexists(os.path.join(folder, ".git"))):
         if os.path.ismount(folder):
@@ -58,29 +56,31 @@ def is_repository(root: str) -> bool:
         )
         raise Refused(
             "repository_of_another_user",
-            "git does not trust this repository: it belongs to another user.",
-            "What only git has was not looked at, so what would be published is unknown.",
-            f"Make it your own, or trust it: `{trust}`; then run this again.",
+            "git does not trust this repository, because it belongs to another user.",
+            "The content in git could not be checked.",
+            f"Change its owner, or trust it with `{trust}`. Then run this again.",
         )
     if not is_found:
         return False
     raise Unavailable(
         "git_failed" if complaint else "no_git",
-        "There is a git repository, but git cannot tell what would be published.",
-        complaint or "git does not run here.",
+        "There is a git repository, but git cannot list what would be published.",
+        complaint or "git cannot be started.",
         "Run `git status` to see what is wrong.",
     )
 
 
 def list_git(root: str, *args: str) -> list[str]:
-    """Return what git lists, NUL-terminated; raise if it fails, since no list would pass for a
-    clean one."""
+    """Run git and return its NUL-separated output as a list.
+
+    Raise Unavailable if git fails, because an empty list would look like a clean repository.
+    """
     result = run_git(root, *args)
     return [item for item in result.text.split("\0") if item]
 
 
 def read_index(root: str) -> list[IndexEntry]:
-    """Return every entry of the index; a path in conflict has several."""
+    """Return every entry of the index. A path in conflict has several entries."""
     entries = []
     for line in list_git(root, "ls-files", "-z", "-v", "--stage"):
         facts, _, path = line.partition("\t")
@@ -90,20 +90,19 @@ def read_index(root: str) -> list[IndexEntry]:
 
 
 def find_hidden_content(root: str, entries: list[IndexEntry]) -> list[HiddenContent]:
-    """Return what has to be read from git because the work tree does not show it; each content of a
-    path once."""
+    """Return each content in the index or HEAD that differs from the file on disk, once."""
     changed = {path for _, _, path in _list_differences(root, "diff-files")}
-    found = {}
+    contents = {}
     for path, mode, blob, is_compared in entries:
         if path in changed or not is_compared:
-            found[path, blob] = HiddenContent(path, "index", mode == LINK, blob)
+            contents[path, blob] = HiddenContent(path, "index", mode == LINK, blob)
     if try_git(root, "rev-parse", "--verify", "--quiet", "HEAD").code == 0:
         for mode, blob, path in _list_differences(root, "diff-index", "--cached", "HEAD"):
-            found.setdefault((path, blob), HiddenContent(path, "HEAD", mode == LINK, blob))
+            contents.setdefault((path, blob), HiddenContent(path, "HEAD", mode == LINK, blob))
     submodules = {(entry.path, entry.blob) for entry in entries if entry.mode == SUBMODULE}
     return [
         content
-        for key, content in found.items()
+        for key, content in contents.items()
         if key not in submodules and content.blob.strip("0")
     ]
 

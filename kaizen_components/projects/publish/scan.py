@@ -1,4 +1,4 @@
-"""Look into files before they are published.
+"""Scan files for secrets and personal data before they are published.
 
 A finding names the path, the line and the kind, but never the value of a secret.
 """
@@ -15,13 +15,13 @@ from ...records.secrets import scan
 from .finders import Finder
 from .hidden_content import HiddenContent
 
-BYTES_MAX = 200_000_000  # of one file: a longer one is a finding, and only its first piece is read
-PIECE_BYTES = 20_000_000  # in memory at a time
+BYTES_MAX = 200_000_000  # of one file; a longer one is a finding, and only its begin is read
+PIECE_BYTES = 20_000_000  # read into memory at a time
 OVERLAP_BYTES = 64_000  # longer than any private key
 HEAD_BYTES = 8_000
 RUN = re.compile(rb"[\x20-\x7e\t]{6,}")
 SHOWN_CHARS = 60
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # not read in pieces: a cut may fall into a character
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # such a file is not cut, because a cut may split a character
 UNSEEN = "not looked at"
 
 
@@ -30,11 +30,11 @@ class Leak(NamedTuple):
     line: int | None  # None for a name, a link, or bytes that have no lines
     kind: str
     found: str
-    text: str  # the whole line, to be compared with what is allowed
+    text: str  # the whole line, for the comparison with the allowances
 
 
 def scan_file(root: str, path: str, finder: Finder) -> list[Leak]:
-    """Return the leaks of one file: in its name, in its link target, in its content."""
+    """Return the leaks in the name, the link target and the content of a file."""
     leaks = _scan_line(path, None, path, finder)
     full = os.path.join(root, path)
     try:
@@ -52,7 +52,7 @@ def scan_file(root: str, path: str, finder: Finder) -> list[Leak]:
 
 
 def scan_blob(content: HiddenContent, reader: ObjectReader, finder: Finder) -> list[Leak]:
-    """Return the leaks of a content that only git has, and of its file's name."""
+    """Return the leaks in content that only git has, and in the name of its file."""
     path = content.path
     leaks = _scan_line(path, None, path, finder)
     size = reader.open(content.blob)
@@ -77,10 +77,9 @@ def _scan_link(path: str, target: str, finder: Finder) -> list[Leak]:
 def scan_content(
     path: str, read: Callable[[int], bytes], size: int, finder: Finder
 ) -> Iterator[Leak]:
-    """Yield the leaks of a content that `read` gives in pieces; of one too long, of its first
-    piece.
+    """Yield the leaks in content that `read` returns in pieces; if it is too long, only its begin.
 
-    Each piece repeats the end of the one before: a key across the cut would be in neither.
+    Each piece repeats the end of the one before, so that a secret across the cut is found.
     """
     seen = set()
     data, more, lines = b"", read(PIECE_BYTES), 0
@@ -104,7 +103,7 @@ def scan_content(
                 seen.add(known)
                 yield leak
         if size > (PIECE_BYTES if is_utf_16 else BYTES_MAX):
-            yield _build_unseen(path, f"only its first {PIECE_BYTES:,} bytes were")
+            yield _build_unseen(path, f"only its first {PIECE_BYTES:,} bytes were scanned")
             return
         start = max(end - OVERLAP_BYTES, 0)
         start = data.find(b"\n", start, end) + 1 or start
@@ -113,9 +112,9 @@ def scan_content(
 
 
 def _scan_text(path: str, text: str, lines: int | None, finder: Finder) -> list[Leak]:
-    """Return the leaks of a text, line by line; most texts are clean, and one look tells.
+    """Return the leaks in a text by line. The whole text is searched first, as most are clean.
 
-    `lines` is how many lines come before the text; None for bytes, which have no lines.
+    `lines` is the number of lines before the text, or None for binary content without lines.
     """
     secret = scan.find_secret(text)
     if not secret and next(finder.find(text), None) is None:
@@ -132,6 +131,6 @@ def _scan_text(path: str, text: str, lines: int | None, finder: Finder) -> list[
 
 def _scan_line(path: str, number: int | None, line: str, finder: Finder) -> list[Leak]:
     kind = scan.find_secret(line)
-    if kind:  # a finding beside it would show its value
+    if kind:  # no other finding in this line, because it could show the secret
         return [Leak(path, number, f"secret: {kind}", "", line)]
     return [Leak(path, number, hit.kind, hit.text[:SHOWN_CHARS], line) for hit in finder.find(line)]

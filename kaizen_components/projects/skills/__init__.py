@@ -1,1 +1,1 @@
-"""Skills of agent hosts: inventory, validation, links (SK1 to SK3)."""
+"""List, validate and link the skills of agent hosts (SK1 to SK3)."""

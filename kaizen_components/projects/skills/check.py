@@ -1,4 +1,4 @@
-"""Check that a host can load a skill: front matter, files it names, evals. None of it is run."""
+"""Check that a host can load a skill: its front matter, links, scripts and evals. Run nothing."""
 
 import json
 import os
@@ -28,7 +28,7 @@ EVAL_TEXTS = (".json", ".jsonl", ".yml", ".yaml", ".md", ".txt")
 
 
 class Remark(NamedTuple):
-    """What is wrong (`problem`), or worth a word (`note`), and where."""
+    """A problem, or a note about something less important, and its place."""
 
     level: str
     file: str
@@ -40,7 +40,7 @@ Remarks = Iterator[Remark]
 
 
 def check_skill(entry: SkillEntry, root: str) -> list[Remark]:
-    """Return all problems of one skill, then its notes."""
+    """Return the problems of a skill, then its notes."""
     if entry.form == "broken link":
         return [_problem("", None, f"The link leads nowhere: {entry.target} is not there.")]
     try:
@@ -52,33 +52,36 @@ def check_skill(entry: SkillEntry, root: str) -> list[Remark]:
 
 
 def _check_front(page: Page, folder: str) -> Remarks:
+    """Check the name, description and trigger lists, and that the page has a body."""
     name, about = page.front.get("name"), page.front.get("description")
     if not isinstance(name, str) or len(name) > NAME_CHARS_MAX or not NAME.fullmatch(name):
         rule = f"`name` must be 1 to {NAME_CHARS_MAX} lowercase letters and digits"
         yield _problem(PAGE, 1, f"{rule}, with single hyphens between.")
     elif name != folder:
-        says = f"`name` is {name!r}, but its folder is {folder!r}; hosts want them equal."
+        says = f"`name` is {name!r}, but its folder is {folder!r}; they must be equal."
         yield _problem(PAGE, 1, says)
     if not isinstance(about, str) or not about.strip():
-        says = "`description` is missing or not a text; a host chooses the skill by it."
+        says = "`description` is missing or not a text; hosts choose a skill by its description."
         yield _problem(PAGE, 1, says)
     elif len(about) > DESCRIPTION_CHARS_MAX:
         size = f"`description` has {len(about):,} characters"
-        yield _problem(PAGE, 1, f"{size}; at most {DESCRIPTION_CHARS_MAX:,} fit.")
+        yield _problem(PAGE, 1, f"{size}; at most {DESCRIPTION_CHARS_MAX:,} are allowed.")
     for key in TRIGGERS:
         lines = page.front.get(key, [])
         are_texts = isinstance(lines, list) and all(isinstance(line, str) for line in lines)
         if not are_texts or not all(line.strip() for line in lines):
             yield _problem(PAGE, 1, f"`{key}` must be a list of sentences.")
     if not page.body.strip():
-        yield _problem(PAGE, page.first, "There is nothing after the front matter: say what to do.")
+        yield _problem(
+            PAGE, page.first, "There is nothing after the front matter; describe there what to do."
+        )
 
 
 def _check_files(folder: str, page: Page, root: str) -> Remarks:
     """Check the links of every Markdown file, the scripts that SKILL.md names, and the evals."""
     names = sorted(walk_files(folder))
     if len(names) > FILES_MAX:
-        says = f"It has {len(names):,} files; only the first {FILES_MAX:,} were looked at."
+        says = f"It has {len(names):,} files; only the first {FILES_MAX:,} were checked."
         yield _note("", says)
     names = names[:FILES_MAX]
     yield from _check_links(folder, PAGE, page.body, page.first)
@@ -98,7 +101,7 @@ def _check_files(folder: str, page: Page, root: str) -> Remarks:
 
     evals = [name for name in names if name.startswith("evals/")]
     if not evals and not any(key in page.front for key in TRIGGERS):
-        says = "Nothing says when it should trigger: no evals folder and no should_trigger list."
+        says = "Nothing shows when it should trigger: it has no evals folder and no should_trigger list."
         yield _note(PAGE, says)
     for name in evals:
         if name.endswith(EVAL_TEXTS):
@@ -109,7 +112,7 @@ def _check_files(folder: str, page: Page, root: str) -> Remarks:
 
 
 def _find_matches(pattern: re.Pattern[str], text: str, first: int) -> list[tuple[int, str]]:
-    """Return (line, match), once for each different match."""
+    """Return (line number, match) of each different match, at its first line."""
     numbers: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), first):
         for match in pattern.finditer(line):
@@ -118,9 +121,10 @@ def _find_matches(pattern: re.Pattern[str], text: str, first: int) -> list[tuple
 
 
 def _check_links(folder: str, name: str, text: str, first: int) -> Remarks:
+    """Yield a problem for each link in a page that leads nowhere or out of the skill."""
     top = os.path.realpath(folder)
     lines = text.split("\n")
-    for token in read_tokens(text):  # a link in an example does not count
+    for token in read_tokens(text):  # links in code blocks do not count
         if token.map and token.type in ("fence", "code_block"):
             start, end = token.map
             lines[start:end] = [""] * (end - start)
@@ -131,14 +135,14 @@ def _check_links(folder: str, name: str, text: str, first: int) -> Remarks:
             continue
         real = os.path.realpath(os.path.join(folder, os.path.dirname(name), path))
         if os.path.isabs(path) or not (real == top or real.startswith(top + os.sep)):
-            says = f"The link to {target} leads out of the skill, where nobody else has it."
+            says = f"The link to {target} leads out of the skill, so others do not have its target."
             yield _problem(name, line, says)
         elif not os.path.exists(real):
             yield _problem(name, line, f"The link to {target} leads nowhere.")
 
 
 def _read_eval(name: str, text: str) -> None:
-    """Read an eval as what its name says it is; raise Unreadable if it is not."""
+    """Parse an eval as YAML or JSON by its file ending; raise Unreadable if it is invalid."""
     if name.endswith((".yml", ".yaml")):
         read_yaml(text)
     elif name.endswith((".json", ".jsonl")):

@@ -1,7 +1,7 @@
-"""Link the folders that hosts read to the skills of a store: plan, then that plan or nothing.
+"""Link the skills of a store into the folders that hosts read: plan first, then apply that plan.
 
-A plan names what is in each place now, so its hash changes with the world. A real folder and a link
-that leads elsewhere are never replaced; only links into the store are removed.
+A plan lists what is at each place now, so its hash changes if anything there changes. A real folder
+or a link that leads elsewhere is never replaced. Only links into the store are removed.
 """
 
 import os
@@ -19,7 +19,7 @@ DOES = ("link", "unlink")
 
 
 class LinkStep(NamedTuple):
-    """What is to be done at one place, and where nothing is done, why."""
+    """What would be done at one place, or why nothing is done there."""
 
     action: str  # link, unlink, keep, skip, conflict, broken
     path: str  # below the project, with forward slashes
@@ -34,10 +34,10 @@ class LinkPlan(NamedTuple):
 
 
 def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
-    """Plan the links to each skill of a store, or their removal; a hash names the plan."""
+    """Plan the links to each skill of a store, or their removal; the hash identifies the plan."""
     place, shown = find_store(root, store)
     real = {os.path.realpath(os.path.join(root, folder)): folder for folder in reversed(FOLDERS)}
-    # Not the store itself, and only one of two that are the same through a link.
+    # Skip the store itself, and one of two folders that are the same through a link.
     real.pop(os.path.realpath(place), None)
     steps: list[LinkStep] = []
     for folder in (folder for folder in FOLDERS if folder in real.values()):
@@ -65,37 +65,37 @@ def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
 
 
 def _find_obstacle(root: str, folder: str) -> LinkStep | None:
-    """Return why nothing can be done in this folder: it leads out through a link, or is not a
-    folder."""
+    """Return a conflict if this is not a folder or leads out of the project; else None."""
     above, here = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
     if any(os.path.lexists(path) and not os.path.isdir(path) for path in (above, here)):
-        says = "There is something in its place that is not a folder; it stays."
+        says = "This is not a folder, so nothing is changed here."
         return LinkStep("conflict", folder, "", says)
     real = os.path.realpath(here)
     if _is_inside(root, real):
         return None
-    says = "The folder itself leads out of the project; nothing is changed in it."
+    says = "The folder is a link out of the project, so nothing is changed in it."
     return LinkStep("conflict", folder, real, says)
 
 
 def _plan_addition(root: str, folder: str, skill: SkillEntry) -> LinkStep:
+    """Plan a link to a skill, unless it exists, the skill has problems, or the place is taken."""
     path, full = f"{folder}/{skill.name}", os.path.join(root, folder, skill.name)
-    # Relative for a store in the project, so that the link can be committed.
+    # A link to a store in the project is relative, so that it can be committed.
     target = real = os.path.realpath(skill.path)
     if _is_inside(root, real):
         target = os.path.relpath(real, os.path.realpath(os.path.join(root, folder)))
     there = read_link(full)
     if there is not None and _resolve_link(full, there) == real:
-        return LinkStep("keep", path, target, "It is linked already.")
+        return LinkStep("keep", path, target, "It is already linked.")
     problems = sum(remark.level == "problem" for remark in check_skill(skill, root))
     if problems:
-        says = f"The skill has problems ({problems}); `SK2 --store …` names them."
+        says = f"The skill has problems ({problems}); `SK2 --store …` lists them."
         return LinkStep("skip", path, target, says)
     if there is not None:
-        says = f"There is a link to {there} in its place; it stays."
+        says = f"A link to {there} already exists here; it stays."
         return LinkStep("conflict", path, target, says)
     if os.path.lexists(full):
-        says = "There is something of your own in its place; it stays."
+        says = "A file or folder of your own already exists here; it stays."
         return LinkStep("conflict", path, target, says)
     return LinkStep("link", path, target, "")
 
@@ -105,12 +105,12 @@ def _is_inside(root: str, real: str) -> bool:
 
 
 def _resolve_link(path: str, target: str) -> str:
-    """Return where a link leads, whether that exists or not."""
+    """Return the path that a link leads to, which need not exist."""
     return os.path.realpath(os.path.join(os.path.realpath(os.path.dirname(path)), target))
 
 
 def apply_links(plan: LinkPlan) -> list[LinkStep]:
-    """Carry out the plan; if a step cannot be done, undo those before it."""
+    """Carry out the plan; if a step fails, undo the steps before it and raise an error."""
     done: list[LinkStep] = []
     try:
         for step in (step for step in plan.steps if step.action in DOES):
@@ -131,7 +131,7 @@ def apply_links(plan: LinkPlan) -> list[LinkStep]:
                 elif read_link(full) == earlier.target:
                     os.unlink(full)
             except OSError:
-                pass  # the error that brought us here says more
+                pass  # the first error is reported
         if isinstance(error, FileExistsError | FileNotFoundError):
             raise plan_changed_error() from None
         if isinstance(error, OSError):
@@ -143,7 +143,7 @@ def apply_links(plan: LinkPlan) -> list[LinkStep]:
 
 def make_link(target: str, path: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    if sys.platform == "win32":  # a junction: a symbolic link needs a right that few have there
+    if sys.platform == "win32":  # a junction, because a symbolic link needs a special right
         import _winapi
 
         _winapi.CreateJunction(os.path.join(os.path.dirname(path), target), path)
@@ -154,7 +154,7 @@ def make_link(target: str, path: str) -> None:
 def plan_changed_error() -> Conflict:
     return Conflict(
         "plan_changed",
-        "This is not the plan any more; nothing was changed.",
-        "The store, the links or the folders are not what they were when the plan was made.",
-        "Run SK3 without --apply, look at the new plan, and apply that one.",
+        "The plan is outdated; nothing was changed.",
+        "The store, the links or the folders have changed since the plan was made.",
+        "Run SK3 without --apply, read the new plan, and apply that one.",
     )

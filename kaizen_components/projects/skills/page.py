@@ -1,15 +1,15 @@
-"""Read SKILL.md and the other texts of a skill, with bounds; its front matter as a host does."""
+"""Read SKILL.md, its front matter, and the other texts of a skill, up to a maximum size."""
 
 import os
 from typing import Any, NamedTuple
 
 from ...errors import explain_missing_package
 
-BYTES_MAX = 1_000_000  # of a page: a host puts it into a context
+BYTES_MAX = 1_000_000  # of a page, which a host adds to the context of a model
 
 
 class Unreadable(Exception):
-    """Why a text cannot be read, in words, and on which line."""
+    """A text that cannot be read; `says` is the reason, `line` its place."""
 
     def __init__(self, says: str, line: int | None = None):
         super().__init__(says)
@@ -24,6 +24,7 @@ class Page(NamedTuple):
 
 
 def read_text(path: str) -> str:
+    """Return the text of a file; raise Unreadable if it is too long or not UTF-8."""
     try:
         if not os.path.isfile(path):
             raise Unreadable(f"{os.path.basename(path)} is not a file.")
@@ -43,7 +44,7 @@ def read_text(path: str) -> str:
 
 
 def read_page(path: str) -> Page:
-    """Read the front matter and what follows it."""
+    """Read the front matter and the body of a SKILL.md."""
     lines = read_text(path).split("\n")
     ends = [number for number, line in enumerate(lines) if line.rstrip() == "---"][:2]
     if ends[:1] != [0] or len(ends) < 2:
@@ -56,12 +57,12 @@ def read_page(path: str) -> Page:
 
 def read_yaml(text: str, first: int = 1) -> Any:
     try:
-        import yaml  # only here: an adoption without skills does without PyYAML
+        import yaml  # imported here, because an adoption without skills does not need PyYAML
     except ImportError:
         raise explain_missing_package(
             "package_missing",
             "The package pyyaml is not installed.",
-            "The front matter of a skill is read with it.",
+            "Kaizen needs it to read the front matter of a skill.",
         ) from None
     try:
         return yaml.safe_load(text)

@@ -1,4 +1,4 @@
-"""Where skills are: folders with a SKILL.md, below the folders of agent hosts and in a store."""
+"""Find skills: folders with a SKILL.md, in the folders of agent hosts and in a store."""
 
 import os
 from typing import NamedTuple
@@ -11,11 +11,11 @@ PAGE = "SKILL.md"
 
 
 class SkillEntry(NamedTuple):
-    """One entry of a folder of skills: a skill, or what is in its place."""
+    """One entry in a folder of skills: a skill, or a link to one."""
 
-    where: str  # the folder of skills, as people name it
+    where: str  # the folder of skills, as it is shown to the user
     path: str  # the entry itself
-    target: str | None  # what it points to, if it is a link
+    target: str | None  # of the link, if it is one
 
     @property
     def name(self) -> str:
@@ -40,21 +40,21 @@ def list_skills(root: str, store: str | None = None) -> list[SkillEntry]:
 
 
 def find_store(root: str, store: str) -> tuple[str, str]:
-    """Return (the folder, how to name it); a relative path counts from the project's root."""
+    """Return (the folder, the path to show); a relative path starts at the project's root."""
     place = os.path.normpath(os.path.join(root, os.path.expanduser(store)))
     if not os.path.isdir(place):
         raise NotFound(
             "no_store",
             f"There is no folder of skills at {store!r}.",
-            "A relative path counts from the project's root.",
-            "Name one with --store PATH.",
+            "A relative path starts at the project's root.",
+            "Give --store an existing folder.",
         )
     inside = use_forward_slashes(os.path.relpath(os.path.realpath(place), os.path.realpath(root)))
     return place, place if inside.startswith("..") else inside
 
 
 def list_entries(folder: str, where: str) -> list[SkillEntry]:
-    """Return what looks like a skill: each folder with a SKILL.md, and each link."""
+    """Return the entries that may be skills: each folder with a SKILL.md, and each link."""
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):

@@ -1,6 +1,6 @@
-"""How well predictions were calibrated: numbers, a table, a plot as text and one as SVG.
+"""Report how well predictions were calibrated: numbers, a table, a plot as text or SVG.
 
-Test records count only in the report on a review that is itself one.
+Test records are excluded, except in the report on a test review.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 BINS = 10
 DIGITS = 4
-PLOT_CELLS = 41  # one for each 2.5 % from 0 to 100; with its margins the plot is 60 columns wide
-SVG_SIDE, SVG_LEFT, SVG_TOP = 272, 66, 36  # in the units of the drawing, near pixels on a phone
+PLOT_CELLS = 41  # one for each 2.5 % from 0 to 100; the plot with its margins has 60 columns
+SVG_SIDE, SVG_LEFT, SVG_TOP = 272, 66, 36  # in units of the drawing, about a pixel on a phone
 
 PREDICTIONS = """
 SELECT p.id, p.deadline, p.probability, p.summary, r.title AS review, o.outcome
@@ -35,13 +35,13 @@ CORRECTIONS = "SELECT count(*) FROM irl_correction WHERE test <= ? AND (? IS NUL
 def report_calibration(
     db: Reader, store: Store, review: Row | None, format: str, out: str | None
 ) -> dict[str, Any]:
-    """Return the answer of I5, over one review or all."""
+    """Return the answer of I5 for one review, or for all if `review` is None."""
     if out and format != "html":
         raise Usage(
             "out_without_html",
             "--out needs --format html.",
             "Only HTML is written to a file.",
-            "Add it.",
+            "Add --format html, or omit --out.",
         )
     report = collect_calibration(db, review)
     if format == "json":
@@ -53,7 +53,7 @@ def report_calibration(
         return {**numbers, "plot": plot, **lists}
     page = render_template(
         "calibration.html",
-        found=report,
+        report=report,
         plot=draw_svg_plot(report["calibration"]),
         at=db.at,
         version=__version__,
@@ -63,7 +63,7 @@ def report_calibration(
 
 
 def collect_calibration(db: Reader, review: Row | None) -> dict[str, Any]:
-    """Return everything the report says, as data."""
+    """Return the data of the report: the counts, the scores and the lists of predictions."""
     test, review_id = (review["test"], review["id"]) if review else (0, None)
     rows = db.rows(PREDICTIONS, (test, test, review_id, review_id))
     closed = [
@@ -96,7 +96,7 @@ def collect_calibration(db: Reader, review: Row | None) -> dict[str, Any]:
 
 
 def compute_scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
-    """Return the mean squared error, and that of a forecaster who knows only the base rate."""
+    """Return the Brier score of (probability, happened) pairs, and that of the base rate."""
     if not closed:
         return {
             "brier": None,
@@ -105,32 +105,32 @@ def compute_scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
             "reading": "No prediction is closed yet.",
         }
     brier = _mean([(probability - happened) ** 2 for probability, happened in closed])
-    base = _mean([happened for _, happened in closed])
-    reference = _mean([(base - happened) ** 2 for _, happened in closed])
+    base_rate = _mean([happened for _, happened in closed])
+    reference = _mean([(base_rate - happened) ** 2 for _, happened in closed])
     comparison = "better than" if brier < reference else "worse than"
     if math.isclose(brier, reference):
         comparison = "as good as"
     return {
         "brier": round(brier, DIGITS),
-        "base_rate": round(base, DIGITS),
+        "base_rate": round(base_rate, DIGITS),
         "base_rate_brier": round(reference, DIGITS),
         "reading": "A Brier score of 0 is perfect, 1 is always wrong. "
-        f"This is {comparison} always saying the base rate.",
+        f"This is {comparison} always predicting the base rate.",
     }
 
 
 def group_predictions(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
-    """Return ten rows; a probability on a border belongs to the upper one, and 1 to the last."""
+    """Return a row for each tenth; 10 % belongs to 10-20 %, and 100 % to the last row."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for prediction in closed:
         bins[min(int(prediction[0] * BINS), BINS - 1)].append(prediction)
     rows = []
-    for at, members in enumerate(bins):
+    for tenth, members in enumerate(bins):
         means = [round(_mean(values), DIGITS) for values in zip(*members, strict=True)]
         mean_predicted, observed = means or (None, None)
         rows.append(
             {
-                "predicted": f"{at * 10}-{at * 10 + 10} %",
+                "predicted": f"{tenth * 10}-{tenth * 10 + 10} %",
                 "count": len(members),
                 "mean_predicted": mean_predicted,
                 "observed": observed,
@@ -140,7 +140,7 @@ def group_predictions(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
 
 
 def draw_text_plot(calibration: list[dict[str, Any]]) -> str:
-    """Draw a line per bin: # up to how often it happened, | where it was predicted."""
+    """Return a line per bin: # up to the share that happened, | at the mean prediction."""
     lines = [
         " predicted  # happened   | was predicted           count",
         " " * 11 + " 0 %      25 %      50 %      75 %    100 %",
@@ -159,33 +159,36 @@ def draw_text_plot(calibration: list[dict[str, Any]]) -> str:
 
 
 def draw_svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the place of each point and tick; the template draws them."""
-    most = max(row["count"] for row in calibration)
+    """Return the position of each point and tick; the template draws them."""
+    count_max = max(row["count"] for row in calibration)
 
-    def place(across: float, up: float) -> dict[str, float]:
+    def compute_position(predicted: float, observed: float) -> dict[str, float]:
         return {
-            "x": round(SVG_LEFT + SVG_SIDE * across, 1),
-            "y": round(SVG_TOP + SVG_SIDE * (1 - up), 1),
+            "x": round(SVG_LEFT + SVG_SIDE * predicted, 1),
+            "y": round(SVG_TOP + SVG_SIDE * (1 - observed), 1),
         }
 
     points = [
         {
-            **place(row["mean_predicted"], row["observed"]),
-            "r": round(4 + 6 * math.sqrt(row["count"] / most), 1),  # the area grows with the count
-            "says": f"{row['predicted']}: {row['count']} predicted at "
+            **compute_position(row["mean_predicted"], row["observed"]),
+            "r": round(
+                4 + 6 * math.sqrt(row["count"] / count_max), 1
+            ),  # the area grows with the count
+            "tooltip": f"{row['predicted']}: {row['count']} predicted at "
             f"{row['mean_predicted']:.1%} on average, {row['observed']:.1%} happened",
         }
         for row in calibration
         if row["count"]
     ]
     ticks = [
-        {"text": f"{part} %", **place(part / 100, part / 100)} for part in (0, 25, 50, 75, 100)
+        {"text": f"{percent} %", **compute_position(percent / 100, percent / 100)}
+        for percent in (0, 25, 50, 75, 100)
     ]
     return {"points": points, "ticks": ticks, "left": SVG_LEFT, "top": SVG_TOP, "side": SVG_SIDE}
 
 
-def build_block(calibration: list[dict[str, Any]], says: str) -> Block | None:
-    """Return the plot and its data as a block of a report; None if nothing is closed."""
+def build_block(calibration: list[dict[str, Any]], caption: str) -> Block | None:
+    """Return the plot and its data as a block; None if no prediction is closed."""
     if not any(row["count"] for row in calibration):
         return None
     columns = {"predicted": "whole", "count": "number", "mean": "number", "happened": "number"}
@@ -202,7 +205,7 @@ def build_block(calibration: list[dict[str, Any]], says: str) -> Block | None:
     return {
         "block": "calibration",
         "title": title,
-        "says": says,
+        "caption": caption,
         "plot": draw_svg_plot(calibration),
         "data": table(title, columns, rows),
     }

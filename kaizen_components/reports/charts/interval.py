@@ -1,10 +1,10 @@
-"""How sure a number is: 95 % intervals for a share and for a mean of few runs."""
+"""Compute 95 % confidence intervals of a share and of a mean of few values."""
 
 from math import sqrt
 from statistics import mean, stdev
 
 Z = 1.96
-# Student's t for 95 %, two-sided, by degrees of freedom 1 to 30; beyond, Z is near enough.
+# Student's t, 95 % two-sided, for 1 to 30 degrees of freedom. Above 30, Z is close enough.
 T = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
@@ -13,7 +13,7 @@ T = (
 
 
 def compute_share_interval(hits: int, total: int) -> tuple[float, float] | None:
-    """Return Wilson's interval, sensible for few runs and for 0 and 100 %; None for no run."""
+    """Return the Wilson interval of hits / total, which also suits small totals; None for none."""
     if not total:
         return None
     share, square = hits / total, Z * Z / total
@@ -23,7 +23,7 @@ def compute_share_interval(hits: int, total: int) -> tuple[float, float] | None:
 
 
 def compute_mean_interval(values: list[float]) -> tuple[float, float] | None:
-    """Return Student's interval; None for less than two values."""
+    """Return the Student interval of the mean; None for fewer than two values."""
     if len(values) < 2:
         return None
     t = T[len(values) - 2] if len(values) <= len(T) + 1 else Z

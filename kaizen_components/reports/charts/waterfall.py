@@ -1,4 +1,4 @@
-"""Traces as waterfalls: a block of text 80 to 100 columns wide, or an HTML page with a drawing."""
+"""Draw traces as waterfalls: as text 80 to 100 columns wide, or on an HTML page."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from ...parameters import Reader
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
-ROWS_MAX = 200  # spans in the text of a report
-STEPS_MAX = 30  # of a critical path in the text
+ROWS_MAX = 200  # spans drawn as text
+STEPS_MAX = 30  # steps of a critical path listed as text
 NAME_MAX = 30
-KIND, TIME, TOKENS, COST, STATUS = 5, 8, 9, 8, 6  # columns
-DEPTH_MAX = 8  # levels that are indented further and further
+KIND, TIME, TOKENS, COST, STATUS = 5, 8, 9, 8, 6  # widths in columns
+DEPTH_MAX = 8  # deeper spans are not indented further
 
-LEGEND = "█ on the critical path   ▒ beside it   ◆ no duration   tokens: in/out"
-PATH_MEANS = (
-    "The chain that determined the end, from the span that ended last backwards; shares of the "
-    "wall time, each span without those below it on the path."
+LEGEND = "█ on the critical path   ▒ not on it   ◆ no duration   tokens: in/out"
+PATH_EXPLANATION = (
+    "The chain of spans that determined when the trace ended. Each share is a part of the wall "
+    "time; it excludes child spans that are on the path themselves."
 )
 
 
 def render_page(db: Reader, report: dict[str, Any], format: str) -> str:
-    """Return the content of a file with the report."""
+    """Return the content of a report file: HTML, text or JSON."""
     if format == "html":
         return render_template(
             "waterfall.html",
@@ -39,8 +39,8 @@ def render_page(db: Reader, report: dict[str, Any], format: str) -> str:
             drawings=[drawing.draw_waterfall(trace) for trace in report["traces"]],
             log=health.summarize_log(db.connection),
             at=db.at,
-            path_means=PATH_MEANS,
-            marks_mean=drawing.MARKS_MEAN,
+            path_explanation=PATH_EXPLANATION,
+            marks_explanation=drawing.MARKS_EXPLANATION,
             duration=format_ms,
             money=format_money,
         )
@@ -48,15 +48,15 @@ def render_page(db: Reader, report: dict[str, Any], format: str) -> str:
 
 
 def draw_text(report: dict[str, Any], width: int | None = None) -> str:
-    """Return the whole report as lines; no drawing is wider than `width` or the terminal."""
+    """Return the whole report as text; by default as wide as the terminal."""
     if width is None:
         columns = shutil.get_terminal_size((WIDTH_MAX, 24)).columns
         width = min(max(columns, WIDTH_MIN), WIDTH_MAX)
     lines: list[str] = []
     rows_left = ROWS_MAX
-    for at, trace in enumerate(report["traces"]):
+    for index, trace in enumerate(report["traces"]):
         if rows_left <= 0:
-            left = len(report["traces"]) - at
+            left = len(report["traces"]) - index
             lines += [f"{left:,} more traces are not drawn; --format html draws them.", ""]
             break
         lines += [*_draw_trace(trace, width, rows_left), ""]
@@ -77,9 +77,10 @@ def draw_text(report: dict[str, Any], width: int | None = None) -> str:
 
 
 def _draw_trace(trace: dict[str, Any], width: int, rows_max: int) -> list[str]:
+    """Return the lines of one trace: a summary, a bar for each span, and the critical path."""
     spans, wall_ms = trace["spans"][:rows_max], trace["wall_ms"]
     name_max = NAME_MAX if width > 90 else NAME_MAX - 10
-    name_width = max(4, min(max(measure_width(_label(span)) for span in spans), name_max))
+    name_width = max(4, min(max(measure_width(_format_name(span)) for span in spans), name_max))
     columns: list[tuple[str, int, list[str]]] = [
         ("time", TIME, [format_ms(span["duration_ms"]) for span in spans])
     ]
@@ -87,46 +88,54 @@ def _draw_trace(trace: dict[str, Any], width: int, rows_max: int) -> list[str]:
         columns.append(("tokens", TOKENS, [_format_tokens(span) for span in spans]))
     if trace["cost_usd"]:
         columns.append(("cost", COST, [format_money(span["cost_usd"]) for span in spans]))
-    room = width - name_width - KIND - STATUS - 5 - sum(size + 1 for _, size, _ in columns)
+    bar_width = width - name_width - KIND - STATUS - 5 - sum(size + 1 for _, size, _ in columns)
     head = f"{format_quantity(trace['count'], 'span')} in {format_ms(wall_ms)}"
     head += f" from {trace['started_at'].replace('T', ' ')}"
     head += f", {trace['tokens_in']:,} tokens in, {trace['tokens_out']:,} out"
     head += f", {format_money(trace['cost_usd'])}" if trace["cost_usd"] else ""
     lines = ["Trace " + _replace_unprintable(trace["trace_id"]), *textwrap.wrap(head, width), ""]
-    axis = f"|0 ms{format_ms(wall_ms):>{room - 4}}|"
-    heads = [_fit(name, size, right=True) for name, size, _ in columns]
-    lines.append(" ".join([_fit("name", name_width), _fit("kind", KIND), axis, *heads, "status"]))
-    for at, span in enumerate(spans):
-        bar = f"|{_draw_bar(span, wall_ms, room)}|"
-        numbers = [_fit(texts[at], size, right=True) for _, size, texts in columns]
-        names = [_fit(_label(span), name_width), _fit(span["kind"], KIND)]
+    axis = f"|0 ms{format_ms(wall_ms):>{bar_width - 4}}|"
+    headings = [_pad(name, size, right=True) for name, size, _ in columns]
+    names = [_pad("name", name_width), _pad("kind", KIND)]
+    lines.append(" ".join([*names, axis, *headings, "status"]))
+    for index, span in enumerate(spans):
+        bar = f"|{_draw_bar(span, wall_ms, bar_width)}|"
+        numbers = [_pad(texts[index], size, right=True) for _, size, texts in columns]
+        names = [_pad(_format_name(span), name_width), _pad(span["kind"], KIND)]
         lines.append(" ".join([*names, bar, *numbers, span["status"]]))
     left = len(trace["spans"]) - len(spans)
-    lines += [f"{left:,} more spans are not drawn; --format html has them."] if left else []
-    lines += [LEGEND, "", "Critical path", *textwrap.wrap(PATH_MEANS, width)]
+    lines += [f"{left:,} more spans are not drawn; --format html draws them."] if left else []
+    lines += [LEGEND, "", "Critical path", *textwrap.wrap(PATH_EXPLANATION, width)]
     steps = trace["critical_path"]
     for step in steps[:STEPS_MAX]:
         share = "" if step["share"] is None else f"{step['share']:.1%}"
-        line = f"{share:>7} {format_ms(step['ms']):>{TIME}}  {step['kind']:<{KIND}}  {_label(step)}"
-        lines.append(_fit(line, width).rstrip())
+        time = format_ms(step["ms"])
+        line = f"{share:>7} {time:>{TIME}}  {step['kind']:<{KIND}}  {_format_name(step)}"
+        lines.append(_pad(line, width).rstrip())
     left = len(steps) - STEPS_MAX
-    return lines + ([f"{left:,} more spans are on it; --format json has them."] if left > 0 else [])
+    return lines + (
+        [f"{left:,} more spans are on the critical path; --format json lists them."]
+        if left > 0
+        else []
+    )
 
 
-def _label(span: dict[str, Any]) -> str:
+def _format_name(span: dict[str, Any]) -> str:
+    """Return the printable name of a span, indented by its depth."""
     return "  " * min(span["depth"], DEPTH_MAX) + _replace_unprintable(span["name"])
 
 
-def _draw_bar(span: dict[str, Any], wall_ms: int, room: int) -> str:
-    """Draw where the span is on the line: a mark without duration, else at least one column."""
-    left = min(span["offset_ms"] * room // wall_ms if wall_ms else 0, room - 1)
+def _draw_bar(span: dict[str, Any], wall_ms: int, width: int) -> str:
+    """Return the bar of a span on a line of `width` columns; a diamond if it has no duration."""
+    left = min(span["offset_ms"] * width // wall_ms if wall_ms else 0, width - 1)
     if not span["duration_ms"]:
-        return " " * left + "◆" + " " * (room - left - 1)
-    right = max(-(-span["end_ms"] * room // wall_ms), left + 1)
-    return " " * left + ("█" if span["critical"] else "▒") * (right - left) + " " * (room - right)
+        return " " * left + "◆" + " " * (width - left - 1)
+    right = max(-(-span["end_ms"] * width // wall_ms), left + 1)
+    return " " * left + ("█" if span["critical"] else "▒") * (right - left) + " " * (width - right)
 
 
 def _format_tokens(span: dict[str, Any]) -> str:
+    """Return tokens in and out in short, such as 1.2k/300; "" if there are none."""
     numbers = (span["tokens_in"], span["tokens_out"])
     texts = []
     for number in numbers if any(numbers) else ():
@@ -138,12 +147,12 @@ def _format_tokens(span: dict[str, Any]) -> str:
 
 
 def _replace_unprintable(name: str) -> str:
-    """Replace characters that could steer a terminal or break a line."""
+    """Replace characters that a terminal would obey or that break a line."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
 
 
-def _fit(line: str, width: int, right: bool = False) -> str:
-    """Pad to exactly so many columns, or cut with an ellipsis."""
+def _pad(line: str, width: int, right: bool = False) -> str:
+    """Return the line in exactly `width` columns: padded, or cut with an ellipsis."""
     line = cut_line(line, width)
     space = " " * (width - measure_width(line))
     return space + line if right else line + space

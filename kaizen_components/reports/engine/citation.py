@@ -1,4 +1,4 @@
-"""Who refers to a record: what names it as evidence, and what is said about it."""
+"""Find the records that refer to a record: as evidence, or as what they are about."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
 
 CITING_KINDS = [kind for kind in KINDS.values() if "evidence" in kind.refers]
-# The ids are sought in lists of texts: instr() first spares most rows the reading of their JSON.
-NAMED = " UNION ALL ".join(
+# `evidence` is a JSON list. instr() comes first because it is cheaper than parsing every list.
+AS_EVIDENCE = " UNION ALL ".join(
     f"SELECT seq, id, at, '{kind.name}' AS kind, {kind.title} AS text, {kind.state} AS says, "
     f"evidence FROM {kind.view} WHERE test = 0 AND instr(evidence, ?)"
     for kind in CITING_KINDS
@@ -24,14 +24,17 @@ ABOUT = " ".join(
     if "about_id" in kind.refers
 )
 CITING = f"""
-WITH wanted AS MATERIALIZED (SELECT value AS id FROM json_each(?)), citing AS ({NAMED})
+WITH wanted AS MATERIALIZED (SELECT value AS id FROM json_each(?)), citing AS ({AS_EVIDENCE})
 SELECT e.value AS cited_id, 'evidence' AS how, c.seq, c.id, c.at, c.kind, c.text, c.says
 FROM citing c JOIN json_each(c.evidence) e WHERE e.value IN (SELECT id FROM wanted)
 {ABOUT} ORDER BY 1, 3 DESC, 2"""
 
 
 def find_citations(db: Reader, prefix: str, ids: list[str]) -> dict[str, list[Row]]:
-    """Return {id: the records that refer to it, the newest first} for ids with this prefix."""
+    """Return {id: [records that refer to it, the newest first]}.
+
+    All `ids` begin with `prefix`. An id without references is not in the result.
+    """
     citations: dict[str, list[Row]] = {}
     if not ids:
         return citations

@@ -1,7 +1,7 @@
-"""What a report consists of before it becomes HTML or Markdown: headings, blocks and typed cells.
+"""The parts of a report: document, sections, blocks and typed cells.
 
-A report is laid out once, as plain dicts made by the functions here; `page.py` and `markdown.py`
-draw them.
+The functions here build them as plain dicts. `page.py` renders these as HTML, `markdown.py` as
+Markdown. A builder of a block returns None if the block would be empty, and `section` drops it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
-from .drawing import MARKS_MEAN, draw_waterfall, format_money, format_ms
+from .drawing import MARKS_EXPLANATION, draw_waterfall, format_money, format_ms
 
 CELL_CHARS_MAX = 300
 PROSE_CHARS_MAX = 4_000
@@ -20,11 +20,11 @@ Block = dict[str, Any]
 
 
 class Ref(str):
-    """The id of a record: a link if the same report shows that record."""
+    """The id of a record. It becomes a link if the report has a LinkTarget with this id."""
 
 
-class Own(Ref):
-    """The id of the record that a row or an entry is about: the target of links to it."""
+class LinkTarget(Ref):
+    """The id of the record that a row or an entry shows. Links to the record lead here."""
 
 
 class Code(str):
@@ -32,7 +32,7 @@ class Code(str):
 
 
 class Tone(str):
-    """A word that is good, bad or a warning; it says so without its colour too."""
+    """A word to colour as good, bad or warn. The word alone must say it too."""
 
     tone: str
 
@@ -54,12 +54,12 @@ TONES = {word: tone for tone, words in WORDS.items() for word in words.split()}
 
 
 def add_tone(text: str | None) -> str | None:
-    """Add the tone to a status, a verdict or a priority that has one."""
+    """Return the text as a Tone if it is a word in TONES, such as a status or a verdict."""
     return Tone(text, TONES[text]) if text in TONES else text
 
 
 def document(title: str, lead: list[str], sections: list[Block]) -> dict[str, Any]:
-    """Return the whole report: `lead` are its first sentences, which a terminal shows too."""
+    """Return a whole report. `lead` has its first sentences, which a terminal prints too."""
     return {
         "title": title,
         "lead": [text for text in lead if text],
@@ -68,23 +68,24 @@ def document(title: str, lead: list[str], sections: list[Block]) -> dict[str, An
 
 
 def section(heading: str, *blocks: Block | None) -> Block:
-    """Put blocks under a heading; a section without blocks is left out."""
+    """Return blocks under a heading; `document` drops a section without blocks."""
     return {"heading": heading, "blocks": [block for block in blocks if block]}
 
 
 def paragraph(text: str) -> Block:
+    """Return one paragraph of our own text, with commands between backticks."""
     return {"block": "paragraph", "text": text}
 
 
 def points(items: list[Any], more: int = 0) -> Block | None:
-    """List items; each is a cell, or a list of cells in one line. `more` are left out."""
-    shown = [*items, *([f"{more:,} more."] if more else [])]
-    rows = [item if isinstance(item, list) else [item] for item in shown]
+    """Return a bullet list. An item is a cell or a list of cells; `more` counts omitted items."""
+    cells = [*items, *([f"{more:,} more."] if more else [])]
+    rows = [item if isinstance(item, list) else [item] for item in cells]
     return {"block": "points", "items": rows} if items else None
 
 
 def facts(*rows: Block | None) -> Block:
-    """Show numbers side by side; `fact` makes each."""
+    """Return numbers side by side, each made by `fact`."""
     return {"block": "facts", "rows": [row for row in rows if row]}
 
 
@@ -95,7 +96,7 @@ def fact(
     better: str | None = None,
     show: Callable[[Any], str | None] | None = None,
 ) -> Block:
-    """Show one number and what it was before. `better` is "higher", "lower" or None."""
+    """Return one number and its value before; `better` is "higher", "lower" or None."""
     show = show or format_count
     change = None if before is None or value is None else value - before
     tone = direction = None
@@ -115,7 +116,10 @@ def fact(
 def table(
     caption: str, columns: dict[str, str], rows: list[list[Any]], more: int = 0
 ) -> Block | None:
-    """Show rows; `more` are left out. `columns` maps headings to number, whole (unbroken) or ""."""
+    """Return a table; `more` counts omitted rows.
+
+    `columns` maps each heading to a kind: "number", "whole" (never wrapped) or "".
+    """
     block = {"block": "table", "caption": caption, "columns": columns, "rows": rows, "more": more}
     return block if rows else None
 
@@ -126,7 +130,7 @@ def record_table(
     columns: dict[str, tuple[str, str | Callable[[dict[str, Any]], Any]]],
     more: int = 0,
 ) -> Block | None:
-    """Return a table of records; a column has a kind as in `table` and a field or a function."""
+    """Return a table of records; `columns` maps headings to (kind, field name or function)."""
     rows = [
         [record[cell] if isinstance(cell, str) else cell(record) for _, cell in columns.values()]
         for record in records
@@ -135,13 +139,14 @@ def record_table(
 
 
 def story(entries: list[dict[str, Any]], label: str = "") -> Block | None:
-    """Tell what happened: `at` (as shown), `what` (a cell), `by`, `refs` (ids), `text`."""
+    """Return events in order. An entry has `at` (text), `what` (a cell) and maybe `by`, `refs`
+    (ids) and `text`."""
     filled = [{"by": None, "refs": [], "text": None, **entry} for entry in entries]
     return {"block": "story", "label": label, "entries": filled} if entries else None
 
 
 def waterfall(title: str, trace: dict[str, Any]) -> Block:
-    """Draw the spans of a trace from `trace.analyze_trace`, and list them as a table."""
+    """Return a drawing and a table of the spans that `trace.analyze_trace` returns."""
     columns = dict.fromkeys(("Span", "Kind", "Status", "Critical path"), "")
     columns |= {"From": "number", "Time": "number"}
     rows = [
@@ -159,15 +164,15 @@ def waterfall(title: str, trace: dict[str, Any]) -> Block:
     return {
         "block": "waterfall",
         "title": title,
-        "says": drawing["says"],
-        "means": MARKS_MEAN,
+        "caption": drawing["caption"],
+        "explanation": MARKS_EXPLANATION,
         "drawing": drawing,
         "data": table(title, columns, rows, trace["count"] - len(rows)),
     }
 
 
 def prose(label: str, text: str | None, whole: str = "") -> Block | None:
-    """Show a text with its line breaks; a long one is cut, and `whole` says where all of it is."""
+    """Return a text with its line breaks; if it is cut, `whole` says how to see all of it."""
     if not text:
         return None
     left = len(text) - PROSE_CHARS_MAX
@@ -176,7 +181,7 @@ def prose(label: str, text: str | None, whole: str = "") -> Block | None:
 
 
 def listing(label: str, text: str | None, whole: str = "") -> Block | None:
-    """Show code or a diff line by line; a long one is cut, and `whole` says where all of it is."""
+    """Return code or a diff line by line; if it is cut, `whole` says how to see all of it."""
     if not text:
         return None
     lines = text[:LISTING_CHARS_MAX].rstrip("\n").split("\n")[:LISTING_LINES_MAX]
@@ -199,6 +204,7 @@ def clip_text(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:
 
 
 def format_count(value: Any) -> str:
+    """Format 1234 as 1,234 and other numbers with four digits; None as a dash."""
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
@@ -209,11 +215,12 @@ def format_quantity(number: int, noun: str) -> str:
 
 
 def format_percent(value: float | None) -> str:
+    """Format a share: 0.25 as 25.0 %, None as a dash."""
     return "–" if value is None else f"{value * 100:.1f} %"
 
 
 def format_duration(ms: float | None) -> str:
-    """Return a duration of work: hours and days where `format_ms` says thousands of seconds."""
+    """Format a duration in minutes, hours or days; below two minutes, as `format_ms` does."""
     if ms is None:
         return "–"
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
@@ -223,4 +230,5 @@ def format_duration(ms: float | None) -> str:
 
 
 def format_dollars(usd: float | None) -> str:
+    """Format dollars as `format_money` does; zero as $0, None as a dash."""
     return "–" if usd is None else format_money(usd) or "$0"

@@ -1,4 +1,4 @@
-"""The geometry of a waterfall drawing: the place of each bar, label and tick, in SVG units."""
+"""Compute where each bar, label and tick of a waterfall drawing is, in SVG units."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from ...records.ledger.canonical import measure_width
 
 WIDTH, LEFT, RIGHT = 960, 300, 870  # the bars are between LEFT and RIGHT
 ROW, TOP = 22, 30
-INDENT, LETTER = 12, 7.5  # of the label, in units; a broad letter at 12 px
+INDENT, LETTER = 12, 7.5  # per level of depth; width of a wide letter at 12 px
 DEPTH_MAX = 10
 ROWS_MAX = 1_000
 TICKS_MAX = 8
-STEPS_SAID = 10  # of the critical path
-MARKS_MEAN = (
+STEPS_MAX = 10  # of the critical path, in the caption
+MARKS_EXPLANATION = (
     "▸ and a stronger colour: on the critical path. ✗: ended with an error. ◆: no duration."
 )
 
 
 def draw_waterfall(trace: dict[str, Any]) -> dict[str, Any]:
-    """Place the first ROWS_MAX spans of a trace as rows, and the ticks above them."""
+    """Return the rows of the first ROWS_MAX spans of a trace, the ticks above them, and a caption."""
     wall_ms = max(trace["wall_ms"], 1)
     spans = trace["spans"][:ROWS_MAX]
 
-    def place(ms: int) -> float:
+    def compute_x(ms: int) -> float:
         return round(LEFT + (RIGHT - LEFT) * ms / wall_ms, 1)
 
     rows = []
     for number, span in enumerate(spans):
-        left, right = place(span["offset_ms"]), place(span["end_ms"])
-        indent, time = INDENT * min(span["depth"], DEPTH_MAX), format_ms(span["duration_ms"])
+        left, right = compute_x(span["offset_ms"]), compute_x(span["end_ms"])
+        indent = INDENT * min(span["depth"], DEPTH_MAX)
+        time = format_ms(span["duration_ms"])
         kind = f"{span['name']}: {span['kind']}, {span['status']}"
         rows.append(
             {
@@ -38,12 +39,12 @@ def draw_waterfall(trace: dict[str, Any]) -> dict[str, Any]:
                 "label_x": indent + 16,
                 "label": cut_line(span["name"], int((LEFT - indent - 24) / LETTER)),
                 "x": left,
-                "width": round(max(right - left, 1.5), 1),  # a short one can still be seen
+                "width": round(max(right - left, 1.5), 1),  # a short span stays visible
                 "time": time,
-                "says": f"{kind}, from {format_ms(span['offset_ms'])} on, {time}",
+                "tooltip": f"{kind}, from {format_ms(span['offset_ms'])} on, {time}",
             }
         )
-    steps = trace["critical_path"][:STEPS_SAID]
+    steps = trace["critical_path"][:STEPS_MAX]
     path = ", ".join(f"{step['name']} {format_ms(step['ms'])}" for step in steps)
     count = f"{trace['count']:,} span{'' if trace['count'] == 1 else 's'}"
     return {
@@ -52,24 +53,24 @@ def draw_waterfall(trace: dict[str, Any]) -> dict[str, Any]:
         "top": TOP,
         "left": LEFT,
         "right": RIGHT,
-        "ticks": [{"x": place(at), "label": format_ms(at)} for at in choose_ticks(wall_ms)],
+        "ticks": [{"x": compute_x(at), "label": format_ms(at)} for at in choose_ticks(wall_ms)],
         "rows": rows,
         "left_out": len(trace["spans"]) - len(spans),
-        "says": f"{count} over {format_ms(trace['wall_ms'])}. On the critical path: {path}.",
+        "caption": f"{count} over {format_ms(trace['wall_ms'])}. On the critical path: {path}.",
     }
 
 
-def cut_line(line: str, most: int) -> str:
-    """Return the line, or its beginning and an ellipsis if it is wider than `most` columns."""
-    if measure_width(line) <= most:
+def cut_line(line: str, width: int) -> str:
+    """Return the line, shortened to `width` columns with an ellipsis if it is wider."""
+    if measure_width(line) <= width:
         return line
-    while measure_width(line) > most - 1:
+    while measure_width(line) > width - 1:
         line = line[:-1]
     return line + "…"
 
 
 def choose_ticks(wall_ms: int) -> list[int]:
-    """Return at most TICKS_MAX round times from 0 on, 1, 2 or 5 times a power of ten apart."""
+    """Return at most TICKS_MAX times from 0 on; the step is 1, 2 or 5 times a power of ten."""
     size = 1
     while True:
         for step in (size, 2 * size, 5 * size):
@@ -79,7 +80,7 @@ def choose_ticks(wall_ms: int) -> list[int]:
 
 
 def format_ms(ms: int) -> str:
-    """Format a time in at most eight characters: in ms below a second, in s below 28 hours."""
+    """Format a time in at most eight characters: as ms, as s from 1 s, as h or d from 28 h."""
     if ms < 1_000:
         return f"{ms} ms"
     if ms < 100_000_000:
@@ -89,7 +90,7 @@ def format_ms(ms: int) -> str:
 
 
 def format_money(usd: float) -> str:
-    """Format dollars in at most eight characters; small amounts to a hundredth of a cent."""
+    """Format dollars in at most eight characters; zero as "", below $10 with four decimals."""
     if usd < 0.0001:
         return "<$0.0001" if usd else ""
     if usd < 1_000_000:

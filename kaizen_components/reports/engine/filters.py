@@ -1,4 +1,4 @@
-"""The conditions that reports share: what a reader narrows a report to."""
+"""Filters that reports share: --scope, --since, --until and --query."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ FILTERS = {"scope": "scope = ?", "since": "at >= ?", "until": "at < ?"}
 
 
 def build_condition(
-    db: Reader, kind: str, options: dict[str, Any], **more: Any
+    db: Reader, kind: str, options: dict[str, Any], **columns: Any
 ) -> tuple[str, list[Any]]:
-    """Return (SQL, values) for the rows of a kind that `options` choose, without test records.
+    """Return (WHERE condition, its values) that select the records matching the filters in `options`.
 
-    `more` are columns that only this kind has, such as `task_id`.
+    Test records never match. `columns` adds filters on columns of this kind, such as `task_id`.
     """
-    wanted = {
+    filters = {
         **{condition: options.get(name) for name, condition in FILTERS.items()},
-        **{f"{name} = ?": value for name, value in more.items()},
+        **{f"{name} = ?": value for name, value in columns.items()},
     }
-    wanted = {condition: value for condition, value in wanted.items() if value is not None}
-    sql, values = ["test = 0", *wanted], list(wanted.values())
+    filters = {condition: value for condition, value in filters.items() if value is not None}
+    conditions, values = ["test = 0", *filters], list(filters.values())
     if options.get("query"):
-        condition, words = full_text.build_condition(db, options["query"], kind)
-        sql.append(condition)
-        values += words
-    return " AND ".join(sql), values
+        condition, query_values = full_text.build_condition(db, options["query"], kind)
+        conditions.append(condition)
+        values += query_values
+    return " AND ".join(conditions), values
 
 
 def describe_filters(options: dict[str, Any], zone: Zone) -> str:
-    """Return the filters as a sentence for the lead of a report, or an empty text."""
+    """Return the filters as a sentence for the top of a report; "" without filters."""
     parts = [
         f"{label} {show(options[name])}"
         for name, label, show in (

@@ -1,4 +1,4 @@
-"""A report as Markdown that shows every stored text as it is: nothing in it becomes markup."""
+"""Render a report as Markdown. Stored text is escaped, so that none of it becomes markup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .escape import escape_text, quote_code
 
 
 def render_markdown(report: dict[str, Any], footer: list[str]) -> str:
-    """Return the document, its footer below a rule."""
+    """Return the report as Markdown, with the footer below a horizontal rule."""
     lines = ["# " + escape_text(report["title"]), ""]
     for text in report["lead"]:
         lines += [escape_sentence(text), ""]
@@ -22,6 +22,7 @@ def render_markdown(report: dict[str, Any], footer: list[str]) -> str:
 
 
 def _render_block(block: Block) -> list[str]:
+    """Return the lines of one block."""
     match block["block"]:
         case "paragraph":
             return [escape_sentence(block["text"])]
@@ -34,7 +35,7 @@ def _render_block(block: Block) -> list[str]:
         case "story":
             return _render_story(block)
         case "prose" | "listing":
-            # A listing is indented code: nothing in it is markup.
+            # A listing becomes indented code, in which Markdown sees no markup.
             lines = (
                 quote_text(block["text"])
                 if block["block"] == "prose"
@@ -42,22 +43,23 @@ def _render_block(block: Block) -> list[str]:
             )
             note = ["", escape_text(block["note"])] if block["note"] else []
             return [f"**{escape_text(block['label'])}**", "", *lines, *note]
-        case _:  # a drawing: its title, what it says, its data
-            title = f"**{escape_text(block['title'])}.** {escape_text(block['says'])}"
+        case _:  # a drawing: its title, its caption and its data
+            title = f"**{escape_text(block['title'])}.** {escape_text(block['caption'])}"
             return [title, "", *_render_table(block["data"])]
 
 
 def _render_facts(rows: list[dict[str, Any]]) -> list[str]:
-    compares = any(row["before"] is not None for row in rows)
-    lines = ["| | now | before |", "|---|--:|--:|"] if compares else ["| | |", "|---|--:|"]
+    """Return a table of numbers, with a column for the values before if there are any."""
+    has_before = any(row["before"] is not None for row in rows)
+    lines = ["| | now | before |", "|---|--:|--:|"] if has_before else ["| | |", "|---|--:|"]
     for row in rows:
-        before = f" {escape_text(row['before'] or '')} |" if compares else ""
+        before = f" {escape_text(row['before'] or '')} |" if has_before else ""
         lines.append(f"| {escape_text(row['label'])} | {escape_text(row['value'])} |{before}")
     return lines
 
 
 def _render_table(block: Block) -> list[str]:
-    """Return the rows below their head; the caption is for the caller."""
+    """Return the heading and the rows of a table; the caller adds the caption."""
     columns = block["columns"]
     lines = [
         "| " + " | ".join(map(escape_text, columns)) + " |",
@@ -68,6 +70,7 @@ def _render_table(block: Block) -> list[str]:
 
 
 def _render_story(block: Block) -> list[str]:
+    """Return a list item for each entry, with its text quoted below it."""
     lines = [f"**{escape_text(block['label'])}**", ""] if block["label"] else []
     for entry in block["entries"]:
         refs = " ".join(map(quote_code, entry["refs"]))
@@ -79,27 +82,30 @@ def _render_story(block: Block) -> list[str]:
 
 
 def escape_sentence(text: str) -> str:
-    """Escape a sentence of ours, in which commands are between backticks."""
+    """Escape one of our own sentences; text between backticks becomes code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape_text(text)
-    for at, part in enumerate(parts):
-        if at % 2:
-            parts[at] = quote_code(part)
-        elif part.strip():  # keep the space on either side of a command
-            parts[at] = " " * part[0].isspace() + escape_text(part) + " " * part[-1].isspace()
+    for index, part in enumerate(parts):
+        if index % 2:
+            parts[index] = quote_code(part)
+        elif part.strip():  # escape_text strips; keep the space next to a command
+            parts[index] = " " * part[0].isspace() + escape_text(part) + " " * part[-1].isspace()
     return "".join(parts)
 
 
 def quote_text(text: str) -> list[str]:
-    """Return the escaped lines, each behind >."""
+    """Return the escaped lines as a Markdown quotation."""
     lines = escape_invisible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n").split("\n")
     return [f"> {escape_text(line)}".rstrip() + ("  " if line.strip() else "") for line in lines]
 
 
 def escape_cell(value: Any) -> str:
+    """Return a cell of any type as Markdown."""
     if value is None:
         return "–"
-    if isinstance(value, (Ref, Code)) and "|" not in value:  # readers differ on \| inside of code
+    if (
+        isinstance(value, (Ref, Code)) and "|" not in value
+    ):  # Markdown dialects differ on \| inside code
         return quote_code(value)
     return escape_text(value) if isinstance(value, str) else format_count(value)

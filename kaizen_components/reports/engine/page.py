@@ -1,4 +1,7 @@
-"""One self-contained HTML file per report: light and dark, on paper and on a phone."""
+"""Render a report as one self-contained HTML file, and save the file.
+
+The page works in light and dark mode, on a phone and in print, and loads nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from ...errors import Conflict, Unavailable, explain_missing_package
 from ...records.ledger.canonical import escape_invisible
 from ...records.ledger.manifest import make_dated_path
-from .document import Code, Own, Ref, Tone, format_count
+from .document import Code, LinkTarget, Ref, Tone, format_count
 
 if TYPE_CHECKING:
     from ...parameters import Store
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 CELL_KINDS = {
-    Own: "own",
+    LinkTarget: "target",
     Ref: "ref",
     Code: "code",
     Tone: "tone",
@@ -25,7 +28,10 @@ CELL_KINDS = {
 
 
 def render_template(template: str, **values: Any) -> str:
-    """Fill a template of this folder; everything is escaped unless the template says otherwise."""
+    """Return a template of this folder filled with `values`.
+
+    Values are escaped unless the template marks them as safe.
+    """
     try:
         import jinja2
     except ImportError:
@@ -37,8 +43,8 @@ def render_template(template: str, **values: Any) -> str:
     import base64
     import hashlib
 
-    def show_text(value: Any) -> Any:
-        """Make a text visible before it is escaped; our own markup stays."""
+    def replace_invisible(value: Any) -> Any:
+        """Replace the invisible characters of a text; leave numbers and our own markup alone."""
         is_text = isinstance(value, str) and not hasattr(value, "__html__")
         return escape_invisible(value) if is_text else value
 
@@ -49,11 +55,11 @@ def render_template(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=show_text,
+        finalize=replace_invisible,
     )
     with open(os.path.join(TEMPLATES, "filter.js"), encoding="utf-8") as file:
         script = file.read()
-    # The page's policy allows only this script: a text that became a script would not run.
+    # The page's security policy allows only the script with this hash, so no stored text can run.
     script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals.update(
         script=script,
@@ -65,9 +71,9 @@ def render_template(template: str, **values: Any) -> str:
 
 
 def save_report(store: Store, name: str, ending: str, text: str, out: str | None = None) -> str:
-    """Write a report to `out`, or to a dated file below AI/db/exports, and return its shown path.
+    """Write a report to a new file and return the path to print.
 
-    Never overwrite a file.
+    Without `out`, the file is in AI/db/exports and has the date in its name.
     """
     path = os.path.abspath(out) if out else make_dated_path(store.place.exports, name, ending)
     try:
@@ -75,18 +81,20 @@ def save_report(store: Store, name: str, ending: str, text: str, out: str | None
         with open(path, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except OSError as error:
-        # os.makedirs also raises FileExistsError, for a file where the folder should be.
+        # os.makedirs also raises FileExistsError: a file may be where the folder should be.
         if isinstance(error, FileExistsError) and os.path.lexists(path):
             raise Conflict(
                 "file_exists",
-                f"{os.path.basename(path)} is there already.",
-                "",
-                "Choose another --out.",
+                f"The file {os.path.basename(path)} already exists.",
+                "A report never overwrites a file.",
+                "Choose another name with --out.",
             ) from None
         raise Unavailable(
             "cannot_write",
-            "The report cannot be written.",
+            f"The report cannot be written to {os.path.basename(path)}.",
             f"{error.strerror}.",
-            "Check --out." if out else "Make AI/db/exports a writable folder, or give --out.",
+            "Choose a file in a writable folder with --out."
+            if out
+            else "Make AI/db/exports a writable folder, or choose another file with --out.",
         ) from None
     return store.place.relative(path)

@@ -1,7 +1,7 @@
-"""The record as it was when its log had so many entries: a report made from it can be made again.
+"""Read the database as it was when its log had a given number of entries (--as-of).
 
-Rows are only ever added, so the past is what has no later `seq`. Temporary views of the same names
-hide later rows from every statement on the connection. Kinds without later rows get no view.
+Rows are never changed, so the past is every row up to some `seq`. For each table with later rows,
+a temporary view of the same name hides them from all statements on the connection.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from ...records.ledger.transaction import RecordReader
 if TYPE_CHECKING:
     from ...parameters import Reader
 
-# A report is recorded when it is made; what it says must not depend on whether it was made before.
-# These commands record only their page.
-MADE_BY = "(command GLOB 'R[0-9]*' OR command = 'P2' OR command = 'P8')"
-LAST_OF_OTHERS = f"""
-SELECT idx + 1 FROM log WHERE origin = ? AND NOT {MADE_BY} ORDER BY seq DESC LIMIT 1"""
-# A seq is never below idx + 1.
+# These commands add only their own report to the log. Their entries are skipped, so that making a
+# report does not change the next one.
+IS_REPORT = "(command GLOB 'R[0-9]*' OR command = 'P2' OR command = 'P8')"
+SIZE_WITHOUT_REPORTS = f"""
+SELECT idx + 1 FROM log WHERE origin = ? AND NOT {IS_REPORT} ORDER BY seq DESC LIMIT 1"""
+# seq >= idx + 1 holds for every entry and lets SQLite use the primary key.
 SEQ_AT = "SELECT seq, at FROM log WHERE seq >= ? AND origin = ? AND idx = ? LIMIT 1"
-MADE_AT = "SELECT max(at) FROM migration"
+CREATED_AT = "SELECT max(at) FROM migration"
 KINDS_AFTER = "SELECT DISTINCT kind FROM log WHERE seq > ?"
-# By seq, which has the same order and needs no sorting.
+# seq has the same order as idx, and needs no sorting.
 LEAVES = "SELECT leaf FROM log WHERE seq > ? AND origin = ? AND idx >= ? AND idx < ? ORDER BY seq"
 VIEWS = "SELECT name, sql FROM main.sqlite_master WHERE type = 'view' ORDER BY rowid"
 STATES = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name GLOB '*_state'"
-KINDS_OF_STATE = {"task", "task_revision", "task_link", "lease"}
+KINDS_WITH_STATE = {"task", "task_revision", "task_link", "lease"}
 
 
 class Moment:
-    """Where the log ended at some time."""
+    """A checkpoint of the log: its size, its root and the time of its last entry."""
 
     def __init__(self, origin: str, size: int, root: str, at: str) -> None:
         self.origin = origin
@@ -55,37 +55,40 @@ class Moment:
 
 
 def find_newest_size(connection: Any) -> int:
-    """Return how many entries the log has up to the newest that is not a report's own."""
-    return connection.value(LAST_OF_OTHERS, (read_log_end(connection).origin,)) or 0
+    """Return the size of the log up to its newest entry that is not a report."""
+    return connection.value(SIZE_WITHOUT_REPORTS, (read_log_end(connection).origin,)) or 0
 
 
 @contextmanager
 def view_past(db: Reader, size: int | None) -> Iterator[tuple[Reader, Moment]]:
-    """Yield (`db` as of the first `size` entries, that moment); None means `find_newest_size`."""
+    """Yield a reader that sees only the first `size` log entries, and the moment it sees.
+
+    Without `size`, it sees everything up to `find_newest_size`.
+    """
     connection, end = db.connection, read_log_end(db.connection)
     if size is None:
         size = find_newest_size(connection)
     if size > end.frontier.size:
         raise NotFound(
             "no_such_checkpoint",
-            f"The log has {end.frontier.size:,} entries; there is no moment with {size:,}.",
+            f"--as-of {size} is after the end of the log, which has {end.frontier.size} entries.",
             "",
-            "Give --as-of a size that a report's footer or AI/db/manifests/checkpoints names.",
+            "Use a size from the footer of a report or from AI/db/manifests/checkpoints.",
         )
     entry = connection.one(SEQ_AT, (size, end.origin, size - 1)) if size else None
-    seq, at = (entry["seq"], entry["at"]) if entry else (0, connection.value(MADE_AT))
+    seq, at = (entry["seq"], entry["at"]) if entry else (0, connection.value(CREATED_AT))
     moment = Moment(end.origin, size, _compute_root(connection, end, size), at)
     views = _hide_later_rows(connection, seq) if size < end.frontier.size else []
     try:
         at_ms = round(datetime.fromisoformat(at).timestamp() * 1000)
         yield RecordReader(connection, db.actor, at_ms), moment
     finally:
-        for name in reversed(views):  # a view goes before the views it reads
+        for name in reversed(views):  # drop a view before the views that it reads
             connection.execute(f"DROP VIEW temp.{name}")
 
 
 def _hide_later_rows(connection: Any, seq: int) -> list[str]:
-    """Create the views and return their names in the order of creation."""
+    """Create temporary views without rows after `seq`; return their names in order of creation."""
     later = [row[0] for row in connection.tuples(KINDS_AFTER, (seq,))]
     definitions = {
         table: f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE seq <= {seq}"
@@ -93,9 +96,10 @@ def _hide_later_rows(connection: Any, seq: int) -> list[str]:
     }
     for name, sql in connection.tuples(VIEWS):
         definitions[name] = sql.replace("CREATE VIEW", "CREATE TEMP VIEW", 1)
-    if KINDS_OF_STATE.intersection(later):
-        for (state,) in connection.tuples(STATES):  # a trigger derived it from all rows
-            fold = state.removesuffix("_state") + "_fold"  # derives the same from the rows it sees
+    if KINDS_WITH_STATE.intersection(later):
+        # Triggers fill a state table from all rows; the fold view computes it from the visible ones.
+        for (state,) in connection.tuples(STATES):
+            fold = state.removesuffix("_state") + "_fold"
             definitions[state] = f"CREATE TEMP VIEW {state} AS SELECT * FROM {fold}"
     for sql in definitions.values():
         connection.execute(sql)
@@ -103,8 +107,10 @@ def _hide_later_rows(connection: Any, seq: int) -> list[str]:
 
 
 def _compute_root(connection: Any, end: LogEnd, size: int) -> str:
-    """Return the Merkle root of the first `size` leaves: from the peaks they share with the whole
-    log, and the leaves after those."""
+    """Return the Merkle root of the first `size` leaves.
+
+    It begins with the peaks shared with the whole log and reads only the leaves after them.
+    """
     if size == end.frontier.size:
         return end.frontier.root()
     peaks: list[str] = []

@@ -1,7 +1,7 @@
-"""From a question to a file: gather, lay out, write HTML, Markdown or JSON, and record the file.
+"""Publish a report: gather its data, lay it out, write HTML, Markdown or JSON, record the file.
 
-The same database, checkpoint and options give the same bytes: the only clock of a report is that of
-the newest entry it is made from, and its footer names the command that makes it again.
+A report is reproducible: the same database, checkpoint and options give the same bytes. Its only
+clock is the time of the newest log entry it reads. Its footer names the command that repeats it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...records.files import files
 from ...records.ledger.hashing import sha256
 from ...records.work.command_line import join_words
 from . import markdown
-from .document import Own, format_quantity
+from .document import LinkTarget, format_quantity
 from .page import render_template, save_report
 from .past import Moment, view_past
 from .zone import Zone
@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     Gather = Callable[[Reader, Zone, dict[str, Any]], dict[str, Any]]
     Layout = Callable[[dict[str, Any], Zone], dict[str, Any]]
 
-NOT_PRINTABLE = re.compile(r"[^\n\x20-\x7e]")  # perhaps: most of them are
+NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")  # includes printable letters
 
 
 class Output:
-    """The engine's parameter `output`: how and where a report is wanted, and what makes it."""
+    """The engine's parameter `output`: the format, file and time of a report, and how to write it.
+
+    `write` and `look` open a transaction and a reader; `as_of` is a size of the log.
+    """
 
     def __init__(
         self,
@@ -51,9 +54,9 @@ class Output:
         if open and (format != "html" or out == "-"):
             raise Usage(
                 "open_without_html",
-                "--open shows an HTML file.",
-                "",
-                "Use --format html, and no --out -.",
+                "--open cannot show this report.",
+                "It opens an HTML file in a browser.",
+                "Use --format html, and omit `--out -`.",
             )
         self.command = command
         self.write = write
@@ -66,30 +69,30 @@ class Output:
         self.as_of = as_of
 
     def is_for_screen(self) -> bool:
-        """Is the report only printed: as text, or as JSON without --out?"""
+        """Return whether the report is printed and no file is written."""
         return self.format == "text" or (self.format == "json" and self.out is None)
 
     def gather(self, gather: Gather, options: dict[str, Any]) -> tuple[dict[str, Any], Moment]:
-        """Return what `gather(db, zone, options)` finds, and the moment of the log it is from."""
+        """Return the data from `gather(db, zone, options)`, and the moment of the log it shows."""
         db = self.look()
         db.hold()
         try:
-            with view_past(db, self.as_of) as (then, moment):
-                return gather(then, self.zone, options), moment
+            with view_past(db, self.as_of) as (past_db, moment):
+                return gather(past_db, self.zone, options), moment
         finally:
             db.let_go()
 
     def publish(self, gather: Gather, layout: Layout, **options: Any) -> dict[str, Any]:
-        """Return the answer of a report command; write and record the report, unless --out is -.
+        """Write and record the report, unless --out is -; return the answer of the command.
 
-        The footer repeats `options`, except None and False. `gather` therefore replaces what would
-        mean something else later: @last by the id, "this week" by the week.
+        The footer contains `options`, so that the command can be repeated. `gather` must replace
+        options that change their meaning, such as @last, with an exact value.
         """
         data, moment = self.gather(gather, options)
         report = layout(data, self.zone)
-        repeated = {**options, "timezone": self.zone.name, "as_of": moment.size}
+        exact = {**options, "timezone": self.zone.name, "as_of": moment.size}
         words = ["kaizen", self.command.code]
-        for option, value in {**repeated, "format": self.format}.items():
+        for option, value in {**exact, "format": self.format}.items():
             if value is not None and value is not False:
                 words += ["--" + option.replace("_", "-"), *([] if value is True else [str(value)])]
         again = join_words(words)
@@ -103,18 +106,18 @@ class Output:
         if self.out == "-":
             return {"document": text, **answer}
         path = save_report(self.store, self.command.name, self.format, text, self.out)
-        shown = [*_summarize(report), "", f"{self.format.upper()}: {path}", f"Again: {again}"]
-        answer = {"path": path, **answer, "text": "\n".join(shown)}
+        lines = [*_summarize(report), "", f"{self.format.upper()}: {path}", f"Again: {again}"]
+        answer = {"path": path, **answer, "text": "\n".join(lines)}
         root = self.store.place.root
         absolute = os.path.abspath(self.out) if self.out else os.path.join(root, path)
-        inside = files.find_project_path(root, absolute)
+        project_path = files.find_project_path(root, absolute)
         content = text.encode()
         artifact = {
             "title": answer["title"][:200],
             "summary": again[:2000],
-            "path": inside,
+            "path": project_path,
             "name": os.path.basename(absolute)[:255],
-            "kind": "file" if inside else "external",
+            "kind": "file" if project_path else "external",
             "sha256": sha256(content),
             "bytes": len(content),
         }
@@ -125,7 +128,7 @@ class Output:
 
         try:
             answer = self.write(record)
-        except BaseException:  # an interrupt too: a report without a record must not stay
+        except BaseException:  # also on an interrupt: no report may exist without its record
             os.unlink(absolute)
             raise
         if self.open:
@@ -133,18 +136,19 @@ class Output:
             from pathlib import Path
 
             if not webbrowser.open(Path(absolute).as_uri()):
-                self.store.notes.append("No browser could be started; open the file by hand.")
-        if self.out and not inside:  # the path as its reader knows it, which no record keeps
+                self.store.notes.append("No browser could be started. Open the file yourself.")
+        if self.out and not project_path:  # print the path as the user gave it; no record has it
             answer["text"] = answer["text"].replace(f": {path}", f": {self.out}", 1)
             answer["path"] = self.out
         return answer
 
     def _render(self, report: dict[str, Any], answer: dict[str, Any]) -> str:
+        """Return the text of the file: JSON of the data, or the report as HTML or Markdown."""
         ledger, again = answer["ledger"], answer["again"]
         if self.format == "json":
             import json
 
-            whole = {
+            content = {
                 "report": self.command.name,
                 "title": answer["title"],
                 "data": answer["data"],
@@ -153,11 +157,10 @@ class Output:
                 "timezone": self.zone.name,
                 "engine": __version__,
             }
-            return NOT_PRINTABLE.sub(
-                lambda match: (
-                    match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
-                ),  # JSON's own escape for what a terminal would obey; letters of any language stay
-                json.dumps(whole, indent=2, ensure_ascii=False) + "\n",
+            # Escape control characters, which a terminal would obey; keep letters of any language.
+            return NOT_ASCII.sub(
+                lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1],
+                json.dumps(content, indent=2, ensure_ascii=False) + "\n",
             )
         entries = format_quantity(ledger["entries"], "entry")
         until = f"{self.zone.show(ledger['at'])} ({self.zone.name})"
@@ -185,7 +188,7 @@ class Output:
 
 
 def _list_anchors(report: dict[str, Any]) -> set[str]:
-    """Return the ids that links of the page can lead to."""
+    """Return the ids of records that have a row or an entry on the page, which links can target."""
     cells: list[Any] = []
     for section in report["sections"]:
         for block in section["blocks"]:
@@ -193,19 +196,20 @@ def _list_anchors(report: dict[str, Any]) -> set[str]:
                 cells += row if isinstance(row, list) else []
             for entry in block.get("entries", ()):
                 cells += entry.get("refs", ())
-    return {str(cell) for cell in cells if isinstance(cell, Own)}
+    return {str(cell) for cell in cells if isinstance(cell, LinkTarget)}
 
 
 def _summarize(report: dict[str, Any]) -> list[str]:
-    """Return what a terminal shows of a report: the title, the first sentences, the numbers."""
+    """Return the lines for a terminal: the title, the first sentences and the numbers."""
     lines = [report["title"], *report["lead"]]
     for section in report["sections"]:
         for block in section["blocks"]:
             if block["block"] == "facts":
-                label = max(len(row["label"]) for row in block["rows"])
-                value = max(len(row["value"]) for row in block["rows"])
+                label_width = max(len(row["label"]) for row in block["rows"])
+                value_width = max(len(row["value"]) for row in block["rows"])
                 lines.append("")
                 for row in block["rows"]:
                     before = f"   before: {row['before']}" if row["before"] else ""
-                    lines.append(f"  {row['label']:<{label}}  {row['value']:>{value}}{before}")
+                    label, value = row["label"], row["value"]
+                    lines.append(f"  {label:<{label_width}}  {value:>{value_width}}{before}")
     return lines

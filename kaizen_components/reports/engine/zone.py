@@ -1,4 +1,4 @@
-"""The reader's timezone: days and weeks are theirs, records keep UTC."""
+"""The timezone of the reader. Records are in UTC; reports show local days and times."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...errors import Usage
 from ...records import ids
 
 LOCALTIME = "/etc/localtime"
-MACHINE_OWN = ("localtime", "posixrules", "Factory")  # another zone on another machine
+MACHINE_DEPENDENT = ("localtime", "posixrules", "Factory")  # mean another zone elsewhere
 
 
 class Zone:
-    """A timezone and its name, which a report prints so that it can be made again elsewhere."""
+    """A timezone. A report prints its name, so that it can be reproduced on another machine."""
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name or find_local_timezone()
@@ -22,9 +22,9 @@ class Zone:
         if info is None:
             raise Usage(
                 "unknown_timezone",
-                f"There is no timezone {self.name[:60]!r} here.",
-                "Names are those of the IANA database, such as Europe/Berlin or UTC.",
-                "Check the spelling; on Windows `pip install tzdata` brings the names.",
+                f"The timezone {self.name[:60]!r} is unknown.",
+                "A timezone needs an IANA name, such as Europe/Berlin or UTC.",
+                "Check the spelling. On Windows, `pip install tzdata` installs the names.",
             )
         self.info = info
 
@@ -34,10 +34,14 @@ class Zone:
             return datetime.fromisoformat(at).astimezone(self.info)
         except OverflowError:  # the last hours of the year 9999
             raise Usage(
-                "time_out_of_range", f"{at} has no day in {self.name}.", "", "Give another time."
+                "time_out_of_range",
+                f"The time {at} has no date in {self.name}.",
+                "There it is after the year 9999.",
+                "Give an earlier time.",
             ) from None
 
     def day(self, at: str) -> str:
+        """Return the local date of a record's time, such as 2026-11-16."""
         return self.moment(at).date().isoformat()
 
     def show(self, at: str) -> str:
@@ -45,7 +49,7 @@ class Zone:
         return self.moment(at).strftime("%Y-%m-%d %H:%M")
 
     def midnight(self, day: date) -> str:
-        """Return when that day begins here, as records write times."""
+        """Return the UTC time at which a day begins in this zone, in the format of records."""
         begin = datetime.combine(day, time(), self.info).astimezone(UTC)
         return begin.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
@@ -60,16 +64,16 @@ def compute_elapsed_ms(since: str, until: str) -> int:
 
 
 def find_local_timezone() -> str:
-    """Return the name in TZ, or the machine's own, or UTC."""
+    """Return the timezone named by TZ or /etc/localtime; UTC if neither names a known one."""
     path = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
-    _, _, below = path.rpartition(os.sep + "zoneinfo" + os.sep)  # both may be a zone's file
-    name = below.replace(os.sep, "/")
+    _, _, zone_file = path.rpartition(os.sep + "zoneinfo" + os.sep)  # TZ may be a path too
+    name = zone_file.replace(os.sep, "/")
     return name if name != "Etc/UTC" and load_timezone(name) else "UTC"
 
 
 def load_timezone(name: str) -> tzinfo | None:
-    """Return the timezone with an IANA name; None if there is none here."""
-    if name in MACHINE_OWN:
+    """Return the timezone with an IANA name; None if this machine does not know it."""
+    if name in MACHINE_DEPENDENT:
         return None
     try:
         return UTC if name == "UTC" else ZoneInfo(name)

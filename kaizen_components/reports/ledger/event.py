@@ -1,4 +1,4 @@
-"""Entries of the log as events: who did what and when, in words; the same in R1 and R2."""
+"""Describe log entries in words, as events for R1 and R2: who did what, and when."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ..engine.document import Own, Ref, clip_text
-from .event_words import build_question, build_sentence, summarize_entries
+from ..engine.document import LinkTarget, Ref, clip_text
+from .event_words import build_query, build_sentence, summarize_entries
 
 if TYPE_CHECKING:
     from ...parameters import Reader, Row
 
 TEXT_CHARS_MAX = 600
 FINDINGS_MAX = 20
-FOLDED_FROM = 4  # so many of one kind in a row become one line
+FOLD_MIN = 4  # this many events of one kind in a row become one line
 BY_SEQ = "e.seq IN (SELECT value FROM json_each(?))"
 
 Event = dict[str, Any]
@@ -23,16 +23,17 @@ ShowTime = Callable[[str], str]
 
 
 def describe_events(db: Reader, entries: list[Row]) -> list[Event]:
-    """Return the entries with their sentences, with one query for each kind among them."""
+    """Return an event with a sentence for each entry. It reads the records with a query per kind."""
     records: dict[int, Row] = {}
     for kind in sorted({entry["kind"] for entry in entries}):
         seqs = json.dumps([entry["seq"] for entry in entries if entry["kind"] == kind])
-        rows = db.rows(build_question(kind).format(asked=BY_SEQ), (seqs,))
+        rows = db.rows(build_query(kind).format(condition=BY_SEQ), (seqs,))
         records.update({row["seq"]: row for row in rows})
     return [_describe_event(entry, records.get(entry["seq"])) for entry in entries]
 
 
 def _describe_event(entry: Row, record: Row | None) -> Event:
+    """Return an entry as an event; `record` is None if the record was purged."""
     kind = entry["kind"]
     event = {
         "log_index": entry["idx"],
@@ -59,28 +60,28 @@ def _describe_event(entry: Row, record: Row | None) -> Event:
     return event
 
 
-def format_entry(event: Event, show_time: ShowTime, besides: str | None = None) -> dict[str, Any]:
-    """Return an event as an entry of a story. `besides` is the record that needs no mention."""
+def format_entry(event: Event, show_time: ShowTime, omit_id: str | None = None) -> dict[str, Any]:
+    """Return an event as an entry of a story, without a link to the record `omit_id`."""
     about = event.get("about")
-    refs = [Own(event["id"]), *([Ref(about)] if about and about != besides else [])]
+    refs = [LinkTarget(event["id"]), *([Ref(about)] if about and about != omit_id else [])]
     mark = " (test record)" if event.get("test") and not event.get("purged") else ""
     at, what = show_time(event["at"]), event["what"] + mark
     return {"at": at, "what": what, "refs": refs, "text": event.get("text")}
 
 
 def fold_events(events: list[Event], show_time: ShowTime) -> list[dict[str, Any]]:
-    """Return events of one actor as entries; many of one kind in a row become one line."""
+    """Return events as entries of a story; FOLD_MIN of one kind in a row become one line."""
     entries = []
     for (kind, is_purged), group in groupby(
         events, key=lambda event: (event["kind"], event.get("purged"))
     ):
         run = list(group)
-        if len(run) < FOLDED_FROM:
+        if len(run) < FOLD_MIN:
             entries += [format_entry(event, show_time) for event in run]
             continue
         what = f"recorded {len(run):,} purged test records"
         what = what if is_purged else summarize_entries(kind, len(run))
-        refs = [Own(run[0]["id"]), Ref(run[-1]["id"])]
+        refs = [LinkTarget(run[0]["id"]), Ref(run[-1]["id"])]
         at = show_time(run[0]["at"])
         entries.append({"at": at, "what": f"{what}; the first and the last:", "refs": refs})
     return entries

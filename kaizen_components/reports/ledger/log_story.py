@@ -1,4 +1,4 @@
-"""R2: the ledger by day and actor: what each recorded, in words, the newest day first."""
+"""R2: the log in words, by day and actor, the newest day first."""
 
 from __future__ import annotations
 
@@ -28,27 +28,28 @@ if TYPE_CHECKING:
     from ..engine.zone import Zone
 
 DAYS_MAX = 366  # in the drawing
-# By seq, the order of the log: stops after LIMIT rows, and reads on only for --since and --until.
+# Sorted by seq, the primary key, so that SQLite stops after LIMIT matching rows.
 NEWEST = """
 SELECT seq, idx, at, actor, command, kind, record_id, test FROM log
-WHERE {asked} ORDER BY seq DESC LIMIT ?"""
-CHOSEN = """
+WHERE {condition} ORDER BY seq DESC LIMIT ?"""
+BY_SEQ = """
 SELECT seq, idx, at, actor, command, kind, record_id, test FROM log
 WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"""
 
 
 def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the newest entries that match the filters, as events, and counts of them."""
     limit, since, until = options["limit"], options["since"], options["until"]
     if options["query"]:
         import json
 
         seqs = full_text.find_newest(db, options["query"], limit + 1, since, until)
-        entries = db.rows(CHOSEN, (json.dumps(seqs),))
+        entries = db.rows(BY_SEQ, (json.dumps(seqs),))
     else:
-        conditions = {"at >= ?": since, "at < ?": until}
-        chosen = {sql: value for sql, value in conditions.items() if value is not None}
-        newest = NEWEST.format(asked=" AND ".join(chosen) or "1")
-        entries = db.rows(newest, (*chosen.values(), limit + 1))
+        filters = {"at >= ?": since, "at < ?": until}
+        filters = {sql: value for sql, value in filters.items() if value is not None}
+        newest = NEWEST.format(condition=" AND ".join(filters) or "1")
+        entries = db.rows(newest, (*filters.values(), limit + 1))
     events = describe_events(db, entries[:limit])
     return {
         "narrowed": describe_filters(options, zone),
@@ -62,25 +63,26 @@ def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _count_events(events: list[Event], name: str) -> dict[str, int]:
-    """Count events by one of their values, the most frequent first; among equals, by name."""
+    """Return {value: number of events with it} for a field, the most frequent first."""
     counts = Counter(event[name] for event in events)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
-    days: dict[str, list[Event]] = {}  # the newest first, each in the order of the log
+    """Return the report: the counts, a story for each day and actor, and totals."""
+    days: dict[str, list[Event]] = {}  # the newest day first, the oldest event of a day first
     for event in data["entries"]:
         days.setdefault(zone.day(event["at"]), []).insert(0, event)
     days = dict(sorted(days.items(), reverse=True))
     shown, total = len(data["entries"]), data["log_entries"]
     if not total:
-        start = "`kaizen W1 --title … --summary …` starts a task, and the story with it."
+        start = "`kaizen W1 --title … --summary …` starts a task."
         lead = f"Nothing is recorded yet. {start}"
     elif not days:
-        lead = f"None of {format_quantity(total, 'entry')} fits."
+        lead = f"None of {format_quantity(total, 'entry')} matches."
     elif data["more"]:
-        what = "that fit" if data["narrowed"] else f"of {format_count(total)} entries"
-        lead = f"The newest {format_count(shown)} {what}; --limit shows more."
+        which = "matching entries" if data["narrowed"] else f"of {format_count(total)} entries"
+        lead = f"The newest {format_count(shown)} {which}. Use --limit to see more."
     elif shown < total:
         lead = f"{format_quantity(shown, 'entry')} of {format_count(total)} in the log."
     else:
@@ -95,7 +97,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
             fact("days", len(days)),
             fact("actors", len(data["actors"])),
             fact("kinds", len(data["kinds"])),
-            fact("of test records", tests) if tests else None,
+            fact("about test records", tests) if tests else None,
         )
         sections = [
             section("In numbers", numbers, _draw_activity(days)),
@@ -106,20 +108,22 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
 
 
 def _draw_activity(days: dict[str, list[Event]]) -> Block | None:
-    """Draw the entries per day; days without any are shown too, unless there are years of them."""
+    """Return a chart of the entries per day. Up to DAYS_MAX days, it also shows empty days."""
     labels = sorted(days)
     first = date.fromisoformat(labels[0])
     number = (date.fromisoformat(labels[-1]) - first).days + 1
     if number <= DAYS_MAX:
-        labels = [(first + timedelta(days=at)).isoformat() for at in range(number)]
+        labels = [(first + timedelta(days=n)).isoformat() for n in range(number)]
     counts = [len(days.get(day, ())) for day in labels]
-    most = max(counts)
+    count_max = max(counts)
     of_days = f", the busiest of {len(days)} days with entries" if len(days) > 1 else ""
-    says = f"{format_quantity(most, 'entry')} on {labels[counts.index(most)]}{of_days}."
-    return draw_bars("Activity", "day", "entries", labels, {"entries": counts}, says)
+    busiest_day = labels[counts.index(count_max)]
+    caption = f"{format_quantity(count_max, 'entry')} on {busiest_day}{of_days}."
+    return draw_bars("Activity", "day", "entries", labels, {"entries": counts}, caption)
 
 
 def _list_counts(data: dict[str, Any], what: str) -> Block | None:
+    """Return a table of the entries by actor or kind."""
     rows: list[list[Any]] = [
         [clip_text(name.replace("_", " ") if what == "kind" else name), number]
         for name, number in data[f"{what}s"].items()
@@ -128,14 +132,14 @@ def _list_counts(data: dict[str, Any], what: str) -> Block | None:
 
 
 def _tell_day(events: list[Event], zone: Zone) -> list[Block | None]:
-    """Return a story for each actor of a day, in the order of their first entry."""
+    """Return a story for each actor of a day, in order of their first entries."""
     actors: dict[str, list[Event]] = {}
     for event in events:
         actors.setdefault(event["actor"], []).append(event)
     return [
         story(
-            fold_events(own, lambda at: zone.show(at)[-5:]),
-            f"{clip_text(actor, 60)}: {format_quantity(len(own), 'entry')}",
+            fold_events(actor_events, lambda at: zone.show(at)[-5:]),
+            f"{clip_text(actor, 60)}: {format_quantity(len(actor_events), 'entry')}",
         )
-        for actor, own in actors.items()
+        for actor, actor_events in actors.items()
     ]

@@ -1,4 +1,4 @@
-"""R1 about one task: what is to be done, how far it is, and everything that happened to it."""
+"""R1 of one task: its goal, its state, and everything that happened to it."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
     from ..engine.zone import Zone
 
-TRACES_DRAWN_MAX = 3  # the newest; T3 draws the others
+TRACES_DRAWN_MAX = 3  # the newest; T3 draws any other
 OBJECTIONS_MAX = 10
 LINKS_MAX = 100
-SPAN_KEYS = (  # what the drawing and the table of a span need
+SPAN_KEYS = (  # the fields of a span that the drawing and the table need
     "id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical",
 )  # fmt: skip
 
-# Every record that names the task; spans only if no span around them names it too. Of its runs, the
-# decisions: a gate's verdict is its proof, and the page of the run says who asked whom.
+# Every record that names the task, but only the outermost spans. From its runs, only the decisions:
+# the verdict of a gate is already there as its proof, and the page of the run has the rest.
 EVENTS = """
 SELECT seq FROM task WHERE id = ?
 UNION SELECT seq FROM task_revision WHERE task_id = ?
@@ -94,8 +94,8 @@ WAIVERS = "SELECT count(*) FROM waiver WHERE task_id = ? AND gate = 'done' AND t
 OBJECTIONS = """
 SELECT id, at, conclusion, summary FROM verification_current
 WHERE task_id = ? AND blocking AND superseded_by IS NULL AND test <= ? ORDER BY seq DESC LIMIT ?"""
-# A span below one that names the task belongs to it too, unless it names another. CROSS JOIN
-# because the planner expects few spans and would read them all.
+# A span belongs to the task of its parent unless it names another task. CROSS JOIN keeps the planner
+# from reading all spans.
 COST = """
 WITH RECURSIVE own (task_id, id) AS (
     SELECT task_id, id FROM span WHERE task_id IN (SELECT value FROM json_each(?)) AND test <= ?
@@ -126,6 +126,7 @@ NO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
 
 
 def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the task, its numbers, its newest events, and the newest traces to draw."""
     task = db.find("task", options["id"])
     options["id"], test = task["id"], task["test"]
     record = describe_task(db, task)
@@ -135,13 +136,13 @@ def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
     events = describe_events(db, newest[::-1])
     spans = json.dumps([event["id"] for event in events if event["kind"] == "span"])
     totals = {row["id"]: row for row in db.rows(BELOW, (spans,))}
-    for event in events:  # a span, together with all below it
+    for event in events:  # add the totals of a span and all spans below it
         if total := totals.get(event["id"]):
             event["totals"] = {name: total[name] for name in NO_COST}
             tokens = f"{total['tokens_in']:,} tokens in, {total['tokens_out']:,} out"
             cost = format_dollars(total["cost_usd"])
             event["what"] += f": {format_quantity(total['spans'], 'span')}, {tokens}, {cost}"
-    # Whether the tree of a proof is still there is not recorded.
+    # The newest proof of each command. Whether its tree is still current is not in the database.
     done_when = []
     for command in record["done_when"]:
         proof = db.one(PROOF_OF, (command, test)) or {}
@@ -171,23 +172,24 @@ def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def sum_costs(db: Reader, task_ids: list[str], test: int) -> dict[str, Row]:
-    """Return {task id: what its spans took}, for tasks that have any."""
+    """Return {task id: spans, tokens and cost}, for tasks that have spans."""
     return {row.pop("task_id"): row for row in db.rows(COST, (json.dumps(task_ids), test, test))}
 
 
 def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
+    """Return the report: the numbers, the goal, the objections, the links, events and traces."""
     record = data["record"]
     lead = [
         f"{data['id']}, opened {zone.show(record['at'])} by {record['actor']}, "
         f"last changed {zone.show(record['changed_at'])}."
     ]
     if record["test"]:
-        lead.append("This is a test record: `kaizen K7` removes it.")
+        lead.append("This is a test record. `kaizen K7` removes it.")
     if data["waivers"]:
         waivers = format_quantity(data["waivers"], "waiver")
-        lead.append(f"{waivers} let it pass without a proof; the reasons are below.")
-    whole = f"`kaizen W10 --id {data['id']}` shows it whole."
-    columns = {"Verdict": "", "When": "whole", "Says": "", "Record": ""}
+        lead.append(f"It became done without a proof, with {waivers}. The reasons are below.")
+    whole = f"`kaizen W10 --id {data['id']}` shows all of it."
+    columns = {"Verdict": "", "When": "whole", "Summary": "", "Record": ""}
     rows: list[list[Any]] = [
         [
             add_tone(row["conclusion"]),
@@ -197,7 +199,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
         ]
         for row in data["objections"]
     ]
-    objections = table("Verdicts against it that no later one supersedes", columns, rows)
+    objections = table("Verdicts against the task that no later verdict supersedes", columns, rows)
     columns = {"This task": "", "Task": "", "Status": "", "Title": ""}
     rows = [
         [row["link"], Ref(row["task_id"]), add_tone(row["status"]), clip_text(row["title"])]
@@ -207,12 +209,12 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     sections = [
         section("In numbers", facts(*_list_numbers(data))),
         section(
-            "What is to be done",
+            "Goal",
             prose("Summary", record["summary"]),
             prose("Text", record["body"], whole),
         ),
         section("Definition of done", *_list_conditions(data, zone)),
-        section("Objections that stand", objections),
+        section("Open objections", objections),
         section("Links", links),
         section("What happened", *_tell_events(data, zone)),
         section("Traces", *_list_traces(data, zone)),
@@ -221,6 +223,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
 
 
 def _list_numbers(data: dict[str, Any]) -> list[Block]:
+    """Return the numbers of a task; those that are zero or unknown are left out."""
     record, cost = data["record"], data["cost"]
     numbers = [
         fact("status", record["status"], show=str),
@@ -245,6 +248,7 @@ def _list_numbers(data: dict[str, Any]) -> list[Block]:
 
 
 def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+    """Return a table of the `done_when` commands with the newest witnessed proof of each."""
     columns = {"Command": "", "Newest witnessed proof": ""}
     columns |= {"On tree": "whole", "When": "whole", "Proof": ""}
     rows: list[list[Any]] = []
@@ -256,26 +260,28 @@ def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
         else:
             rows.append([command, row["state"], None, None, None])
     note = (
-        "`done` needs each of these to have passed on the tree as it is then; "
-        "this report does not look at the tree."
+        "Before the task can be `done`, each command must have passed on the tree of that moment. "
+        "This report does not check the tree."
     )
     commands = table("Commands that must be witnessed", columns, rows)
     return [commands, paragraph(note)] if rows else []
 
 
 def _tell_events(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+    """Return the story of the task, and how many earlier events it omits."""
     entries = [
         {**format_entry(event, zone.show, data["id"]), "by": clip_text(event["actor"], 60)}
         for event in data["events"]
     ]
     before = format_quantity(data["events_before"], "event")
-    note = paragraph(f"{before} before these: --limit shows more.")
+    note = paragraph(f"{before} before these are not shown. Use --limit to see more.")
     return [note if data["events_before"] else None, story(entries)]
 
 
 def _list_traces(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+    """Return a table of the traces, and a waterfall of each that was analyzed."""
     numbers = ("Spans", "Wall time", "Tokens in", "Tokens out", "Cost")
-    columns = {"Trace": "", "Begun": "whole"} | dict.fromkeys(numbers, "number")
+    columns = {"Trace": "", "Start": "whole"} | dict.fromkeys(numbers, "number")
     rows = [
         [
             Code(clip_text(row["trace_id"], 60)),
@@ -288,11 +294,11 @@ def _list_traces(data: dict[str, Any], zone: Zone) -> list[Block | None]:
         ]
         for row in data["traces"]
     ]
-    drawn = [row for row in data["traces"] if "spans" in row]
-    left = format_quantity(len(rows) - len(drawn), "trace")
+    analyzed = [row for row in data["traces"] if "spans" in row]
+    left = format_quantity(len(rows) - len(analyzed), "trace")
     note = paragraph(f"Not drawn: {left}. `kaizen T3 --trace-id` draws one.")
     return [
-        table("Traces that the task takes part in, the newest first", columns, rows),
-        *(waterfall(f"Waterfall of {clip_text(row['trace_id'], 60)}", row) for row in drawn),
-        note if len(drawn) < len(rows) else None,
+        table("Traces with spans of the task, the newest first", columns, rows),
+        *(waterfall(f"Waterfall of {clip_text(row['trace_id'], 60)}", row) for row in analyzed),
+        note if len(analyzed) < len(rows) else None,
     ]

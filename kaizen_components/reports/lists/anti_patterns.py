@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..engine.citation import find_citations
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -85,7 +85,7 @@ def layout(data: Row, zone: Zone) -> Row:
         "Anti-patterns, the newest first",
         patterns,
         {
-            "Anti-pattern": ("", lambda row: Own(row["id"])),
+            "Anti-pattern": ("", lambda row: LinkTarget(row["id"])),
             "What": ("", lambda row: clip_text(row["title"])),
             "Scope": ("", lambda row: clip_text(row["scope"], 60)),
             "Referred to": ("number", lambda row: len(row["references"])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...limits import EVAL_OUTCOME
 from ..charts.chart import draw_bars, draw_lines
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Tone,
     add_tone,
     clip_text,
@@ -177,7 +177,7 @@ def layout(data: Row, zone: Zone) -> Row:
         "Cases without a run",
         data["never_run"],
         {
-            "Case": ("", lambda row: Own(row["id"])),
+            "Case": ("", lambda row: LinkTarget(row["id"])),
             "What": ("", lambda row: clip_text(row["title"])),
             "Category": ("", "category"),
             "Scope": ("", lambda row: clip_text(row["scope"], 60)),
@@ -255,7 +255,7 @@ def _list_cases(cases: list[Row], zone: Zone, total: int) -> list[Row | None]:
         "Cases: failing, then flaky, then by pass rate",
         cases,
         {
-            "Case": ("", lambda row: Own(row["id"])),
+            "Case": ("", lambda row: LinkTarget(row["id"])),
             "What": ("", lambda row: clip_text(row["title"], 120)),
             "Category": ("", "category"),
             "Last run": ("", lambda row: add_tone(row["last_outcome"])),

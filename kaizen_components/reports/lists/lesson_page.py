@@ -6,7 +6,7 @@ from ...records.kinds import KINDS
 from ...records.lessons.lesson import LESSONS
 from ..charts.chart import draw_bars
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -174,7 +174,9 @@ def _lay_out_lessons(heading: str, lessons: list[Row], in_force: int, zone: Zone
                 "at": zone.day(row["at"]),
                 "what": clip_text(row["title"]),
                 "by": row["actor"],
-                "refs": [(Own if step["id"] == row["id"] else Ref)(step["id"]) for step in lineage],
+                "refs": [
+                    (LinkTarget if step["id"] == row["id"] else Ref)(step["id"]) for step in lineage
+                ],
                 "text": "\n".join(line for line in lines if line),
             }
         )
@@ -195,7 +197,7 @@ def _tabulate_closed(data: Row, zone: Zone) -> Row | None:
         "Lessons that no longer hold",
         closed,
         {
-            "Lesson": ("", lambda row: Own(row["id"])),
+            "Lesson": ("", lambda row: LinkTarget(row["id"])),
             "Kind": ("", "kind"),
             "State": ("", lambda row: add_tone(row["status"])),
             "What": ("", lambda row: clip_text(row["title"], 120)),

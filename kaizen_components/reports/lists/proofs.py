@@ -6,7 +6,7 @@ from ...limits import PROOF_OUTCOME, PROOF_TIER
 from ..charts.chart import draw_bars
 from ..engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -113,7 +113,7 @@ def layout(data: Row, zone: Zone) -> Row:
         "Proofs, the newest first",
         data["proofs"],
         {
-            "Proof": ("", lambda row: Own(row["id"])),
+            "Proof": ("", lambda row: LinkTarget(row["id"])),
             "When": ("whole", lambda row: zone.show(row["at"])),
             "Tier": ("", lambda row: add_tone(row["tier"])),
             "Outcome": ("", lambda row: add_tone(row["outcome"])),

@@ -7,7 +7,7 @@ from ...records.lessons.lesson import CLOSED_STATUSES
 from ..charts.chart import draw_bars
 from ..engine.citation import find_citations
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     Tone,
     add_tone,
@@ -245,7 +245,7 @@ def _tabulate_newest(data: Row, zone: Zone, total: int) -> Row | None:
         "Sources, the newest first",
         data["sources"],
         {
-            "Source": ("", lambda row: Own(row["id"])),
+            "Source": ("", lambda row: LinkTarget(row["id"])),
             "Tier": ("", "tier"),
             "Title": ("", lambda row: clip_text(row["title"], 120)),
             "Version": ("", lambda row: clip_text(get_version(row), 60)),

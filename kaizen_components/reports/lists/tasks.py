@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from ...limits import TASK_STATUS
 from ..charts.chart import draw_lines
 from ..engine.document import (
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -188,7 +188,7 @@ def layout(data: Row, zone: Zone) -> Row:
         "Tasks, the newest first",
         data["tasks"],
         {
-            "Task": ("", lambda row: Own(row["id"])),
+            "Task": ("", lambda row: LinkTarget(row["id"])),
             "Title": ("", lambda row: clip_text(row["title"])),
             "Status": ("", lambda row: add_tone(row["status"])),
             "Priority": ("", lambda row: add_tone(row["priority"])),

@@ -14,7 +14,7 @@ from ...records.search.ranking import rank_all_kinds
 from ...records.work.command_line import join_words
 from ..charts.chart import draw_bars
 from ..engine.document import (
-    Own,
+    LinkTarget,
     clip_text,
     document,
     fact,
@@ -26,7 +26,7 @@ from ..engine.document import (
     story,
 )
 from ..engine.filters import describe_filters
-from ..engine.past import MADE_BY
+from ..engine.past import IS_REPORT
 from ..periods.time_series import sum_by_period
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Record = tuple[str, int]  # kind and seq
 
 # A report contains the words of its own query, so reports are not searched.
-NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {MADE_BY})"
+NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {IS_REPORT})"
 
 RANKED = (
     "A rare word counts more than a common one. A word counts four times in a title, twice in a "
@@ -158,7 +158,7 @@ def layout(data: Row, zone: Zone) -> Row:
                 "at": zone.day(row["at"]),
                 "what": f"{_format_kind(row['kind'])}: {clip_text(row['title'], 200)}",
                 "by": row["actor"],
-                "refs": [Own(row["id"])],
+                "refs": [LinkTarget(row["id"])],
                 "text": "\n".join(filter(None, [summary, row["inspect"]])),
             }
         )

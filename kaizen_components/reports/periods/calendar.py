@@ -1,4 +1,4 @@
-"""Which days a report is about, in the reader's timezone, and which it compares them with."""
+"""Compute the days of a period in the reader's timezone, and the days to compare them with."""
 
 from __future__ import annotations
 
@@ -14,50 +14,56 @@ YEARS = range(1970, 9999)
 EXAMPLE = {"week": "2026-W46", "month": "2026-11", "year": "2026"}
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-ONE = timedelta(days=1)
-LONGEST = {"week": 7 * ONE, "month": 31 * ONE, "year": 366 * ONE}
-UNTIL_YEARS = range(1990, 9998)  # with room for the days before it, twice
-BARS_MAX = 62  # as many days as a chart shows one by one
+DAY = timedelta(days=1)
+LONGEST = {"week": 7 * DAY, "month": 31 * DAY, "year": 366 * DAY}
+UNTIL_YEARS = range(1990, 9998)  # even twice the largest --days before it are years from 1970 on
+BARS_MAX = 62  # a longer period has bars of several days
 
 
 def resolve_period(
     unit: str, zone: Zone, given: Any, last: bool, days: int | None, until: str | None, so_far: bool
 ) -> dict[str, Any]:
-    """Return options that mean the same days on any other day: "this week" is decided only here."""
-    several = [name for name, value in ((unit, given), ("last", last), ("days", days)) if value]
-    if len(several) > 1:
-        options = " and ".join("--" + name for name in several)
-        raise Usage("one_period", f"{options} name more than one period.", "", "Give one of them.")
+    """Return the options of a report with an exact period, such as 2026-W46 for "this week"."""
+    names = [name for name, value in ((unit, given), ("last", last), ("days", days)) if value]
+    if len(names) > 1:
+        options = " and ".join("--" + name for name in names)
+        raise Usage(
+            "one_period",
+            f"{options} choose more than one period.",
+            "A report covers one period.",
+            "Use only one of these options.",
+        )
     if until and not days:
         raise Usage(
             "until_without_days",
             "--until needs --days.",
-            "A calendar period ends by itself.",
-            "Add --days 7.",
+            "A week, month or year has its own end.",
+            "Add --days, for example --days 7.",
         )
     if until and int(until[:4]) not in UNTIL_YEARS:
         raise Usage(
             "bad_until",
             f"--until is in the year {until[:4]}.",
-            "",
-            "Give a day on which there are records.",
+            f"It must be in the years {UNTIL_YEARS.start} to {UNTIL_YEARS.stop - 1}.",
+            "Use a date in this range.",
         )
     exact: dict[str, Any] = {unit: None, "days": days, "until": until, "so_far": False}
     if days:
-        exact["until"] = until or zone.midnight(zone.today() + ONE)
+        exact["until"] = until or zone.midnight(zone.today() + DAY)
     else:
         first = parse_period(unit, given) if given is not None else begin_period(unit, zone.today())
-        exact[unit] = name_period(unit, begin_period(unit, first - ONE) if last else first)
-    is_by_clock = given is None and until is None  # a named period is the same on every day
-    return {**exact, "so_far": so_far or (is_by_clock and is_under_way(zone, exact))}
+        exact[unit] = name_period(unit, begin_period(unit, first - DAY) if last else first)
+    is_relative = given is None and until is None  # depends on today, such as "this week"
+    return {**exact, "so_far": so_far or (is_relative and is_under_way(zone, exact))}
 
 
 def is_under_way(zone: Zone, exact: dict[str, Any]) -> bool:
+    """Return whether the period ends in the future."""
     return ids.format_time(ids.now_ms()) < Period(zone, exact, "").until
 
 
 def parse_period(unit: str, given: Any) -> date:
-    """Return the first day of a period that the user named, such as 2026-W46."""
+    """Return the first day of a period such as 2026-W46, 2026-11 or 2026."""
     text = str(given).strip().upper()
     parts = text.split("-")
     try:
@@ -71,21 +77,21 @@ def parse_period(unit: str, given: Any) -> date:
     except (ValueError, IndexError):
         raise Usage(
             f"bad_{unit}",
-            f"There is no {unit} {str(given)[:20]!r}.",
-            "Weeks are those of ISO 8601: 52 in a year, 53 in some." if unit == "week" else "",
-            f"Write it as --{unit} {EXAMPLE[unit]}.",
+            f"{str(given)[:20]!r} is not a {unit} from {YEARS.start} to {YEARS.stop - 1}.",
+            "A year has 52 or 53 weeks by ISO 8601." if unit == "week" else "",
+            f"Write it as in --{unit} {EXAMPLE[unit]}.",
         ) from None
 
 
 def begin_period(unit: str, day: date) -> date:
-    """Return the first day of the period that this day is in."""
+    """Return the first day of the day, week, month or year that contains `day`."""
     if unit == "week":
-        return day - ONE * day.weekday()
+        return day - DAY * day.weekday()
     return day if unit == "day" else day.replace(day=1, month=day.month if unit == "month" else 1)
 
 
 def name_period(unit: str, day: date) -> str:
-    """Return the name of the day, week, month or year that this day is in."""
+    """Return the name of the day, week, month or year that contains `day`."""
     if unit == "week":
         year, week, _ = day.isocalendar()
         return f"{year}-W{week:02d}"
@@ -93,10 +99,10 @@ def name_period(unit: str, day: date) -> str:
 
 
 class Period:
-    """The days from `first` to `last`, as many before them, and where those begin and end in UTC.
+    """The days from `first` to `last`, and the period before them, with their limits in UTC.
 
-    `at` is the newest moment that the record knows. With `so_far`, the period before is cut at the
-    same weekday or day of the month and hour, so that three days are not compared with seven.
+    `at` is the time of the newest record. With the option `so_far`, a period that contains `at` is
+    compared with the same part of the period before: three days with three days.
     """
 
     def __init__(self, zone: Zone, options: dict[str, Any], at: str) -> None:
@@ -105,13 +111,13 @@ class Period:
         self.days = options["days"]
         if self.days:
             self.last = (zone.moment(options["until"]) - timedelta(microseconds=1)).date()
-            self.first = self.last - ONE * (self.days - 1)
-            self.before_first = self.first - ONE * self.days
+            self.first = self.last - DAY * (self.days - 1)
+            self.before_first = self.first - DAY * self.days
         else:
             self.first = parse_period(self.unit, options[self.unit])
-            self.last = begin_period(self.unit, self.first + LONGEST[self.unit]) - ONE
-            self.before_first = begin_period(self.unit, self.first - ONE)
-        self.since, self.until = zone.midnight(self.first), zone.midnight(self.last + ONE)
+            self.last = begin_period(self.unit, self.first + LONGEST[self.unit]) - DAY
+            self.before_first = begin_period(self.unit, self.first - DAY)
+        self.since, self.until = zone.midnight(self.first), zone.midnight(self.last + DAY)
         self.before_since, self.before_until = zone.midnight(self.before_first), self.since
         self.days_so_far: int | None = None
         self.is_cut = bool(options["so_far"]) and self.since <= at < self.until
@@ -119,20 +125,21 @@ class Period:
             now = zone.moment(at)
             passed = now.date() - self.first
             self.days_so_far = passed.days + 1
-            there = datetime.combine(self.before_first + passed, now.time(), zone.info)
-            there_ms = round(there.astimezone(UTC).timestamp() * 1000)
-            self.before_until = min(ids.format_time(there_ms), self.since)
-        self.name = self._describe(self.first, self.last)
-        self.before_name = self._describe(self.before_first, self.first - ONE)
+            cut = datetime.combine(self.before_first + passed, now.time(), zone.info)
+            cut_ms = round(cut.astimezone(UTC).timestamp() * 1000)
+            self.before_until = min(ids.format_time(cut_ms), self.since)
+        self.name = self._name_days(self.first, self.last)
+        self.before_name = self._name_days(self.before_first, self.first - DAY)
 
-    def _describe(self, first: date, last: date) -> str:
+    def _name_days(self, first: date, last: date) -> str:
+        """Return the name of a period, such as "week 2026-W46" or "2026-11-14 to 2026-11-16"."""
         if self.days:
             return f"{first} to {last}"
         return f"{self.unit} {name_period(self.unit, first)}"
 
     @property
     def step(self) -> str:
-        """Return what a bar of a chart is: a month, a day, 7 days or 30 days."""
+        """Return the length of one bar of a chart: month, day, 7 days or 30 days."""
         if self.days is None or self.days <= BARS_MAX:
             return "month" if self.unit == "year" and not self.days else "day"
         return "7 days" if self.days <= BARS_MAX * 7 else "30 days"
@@ -142,9 +149,13 @@ class Period:
         if self.step == "month":
             return [date(self.first.year, number, 1) for number in range(1, 13)]
         size = {"day": 1, "7 days": 7, "30 days": 30}[self.step]
-        return [self.first + ONE * at for at in range(0, (self.last - self.first).days + 1, size)]
+        return [
+            self.first + DAY * offset
+            for offset in range(0, (self.last - self.first).days + 1, size)
+        ]
 
     def labels(self) -> list[str]:
+        """Return the label of each bar: Jan, Mon 9, 28 or 11-15."""
         if self.step == "month":
             return list(MONTHS)
         if self.days:
@@ -154,5 +165,5 @@ class Period:
         return [str(day.day) for day in self.steps()]
 
     def limits(self) -> list[str]:
-        """Return when each bar begins, as records write times."""
+        """Return the UTC time at which each bar begins, in the format of records."""
         return [self.zone.midnight(day) for day in self.steps()]

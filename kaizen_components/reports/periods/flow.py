@@ -1,7 +1,7 @@
-"""The flow of tasks in a period and in the one before it: opened, done, reopened, lead time, open.
+"""Count the tasks of a period and of the one before: opened, done, reopened, lead time, open.
 
-A statement gives what belongs to the period by a key for its hour, which `BarIndex` sorts into days
-or months of the reader's timezone. Every table is read once.
+The queries group rows by the hour, in UTC. `BarIndex` assigns each hour to a day or month in the
+reader's timezone. Every table is read once.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ PARTS = ("now", "before")
 HOUR_CHARS, MINUTE = 13, slice(14, 16)  # of a time as records write it
 LEAD_CLASSES = ("< 1 h", "1-4 h", "4-24 h", "1-3 d", "3-7 d", "1-2 w", "2-4 w", "> 4 w")
 
-# The status before a change is looked up, not taken from the present: a past period stays as it
-# was. Most changes are the first of their task (rev 2), and most tasks are done once: an index
-# answers both.
+# The status before a change comes from the earlier revisions, so that later changes do not alter a
+# past period. An index finds it fast, because most tasks have one change and are done once.
 CHANGES = """
 WITH limits (since, until, before_since, before_until, minute) AS (VALUES (?, ?, ?, ?, ?)),
 change AS MATERIALIZED (
@@ -37,7 +36,7 @@ change AS MATERIALIZED (
                AS key
     FROM limits CROSS JOIN task_revision r
     WHERE r.status IS NOT NULL AND r.test = 0 AND r.at >= before_since AND r.at < until
-      AND {asked}
+      AND {condition}
 ),
 closing AS MATERIALIZED (
     SELECT c.part, c.key, round((julianday(c.at) - julianday(t.at)) * 86400000) AS ms
@@ -64,7 +63,7 @@ again AS (
     FROM limits CROSS JOIN verification v
     WHERE v.conclusion IN ('VERIFICATION_FAILED', 'STRUCTURAL_REWORK_RECOMMENDED') AND v.test = 0
       AND v.at >= before_since AND v.at < until AND (v.at < before_until OR v.at >= since)
-      AND {asked}
+      AND {condition}
       AND (SELECT r.status FROM task_revision r
            WHERE r.task_id = v.task_id AND r.status IS NOT NULL AND r.test = 0 AND r.seq < v.seq
            ORDER BY r.rev DESC LIMIT 1) = 'done'
@@ -94,14 +93,14 @@ STARTED = """
 SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?)
             WHEN at >= ? THEN 'between' WHEN at >= ? THEN 'before' ELSE 'earlier' END AS key,
        count(*) AS number
-FROM (SELECT at, id AS task_id FROM task WHERE test = 0 AND at < ?) WHERE {asked} GROUP BY 1"""
+FROM (SELECT at, id AS task_id FROM task WHERE test = 0 AND at < ?) WHERE {condition} GROUP BY 1"""
 CLOSED_BEFORE = """
 SELECT sum(status = 'done') AS done, sum(status = 'canceled') AS canceled FROM (
     SELECT status, max(rev) FROM task_revision
-    WHERE test = 0 AND status IS NOT NULL AND at < ? AND {asked} GROUP BY +task_id
+    WHERE test = 0 AND status IS NOT NULL AND at < ? AND {condition} GROUP BY +task_id
 )"""
 
-# What is done for a task belongs to the scope of the task.
+# A record of a task has the scope of the task.
 OF_TASK = "task_id IN (SELECT task_id FROM task_state WHERE scope = ?)"
 OF_TASK_OR_OWN = f"({OF_TASK} OR (task_id IS NULL AND scope = ?))"
 
@@ -109,17 +108,20 @@ OF_TASK_OR_OWN = f"({OF_TASK} OR (task_id IS NULL AND scope = ?))"
 def fetch_scoped_rows(
     db: Reader, sql: str, before: tuple[Any, ...], scope: str | None, condition: str, *after: Any
 ) -> list[Row]:
-    """Return the rows of a statement, of one scope if given, between its other values."""
+    """Return the rows of a query; with `scope`, only those that match `condition`.
+
+    `before` and `after` are the other values of the query, around those of the condition.
+    """
     values = [scope] * condition.count("?") if scope else []
-    filled = sql.format(asked=condition if scope else "1")
-    return db.rows(filled, (*before, *values * sql.count("{asked}"), *after))
+    query = sql.format(condition=condition if scope else "1")
+    return db.rows(query, (*before, *values * sql.count("{condition}"), *after))
 
 
 class BarIndex:
-    """Sorts keys into the bars of a period.
+    """Finds the bar of a period that a time belongs to.
 
-    A key is an hour in UTC, and whether it is past the minute at which a day of this zone begins:
-    00 nearly everywhere, 30 or 15 in some.
+    Times are given as keys: the UTC hour, and 1 if the minute is at or after the one at which local
+    days begin, else 0. That minute is 00 in most zones, 30 or 15 in some.
     """
 
     def __init__(self, period: Period) -> None:
@@ -128,18 +130,23 @@ class BarIndex:
         self.limits = [self.key(limit) for limit in limits]
 
     def key(self, at: str) -> str:
-        """Return what the statements make of a time."""
+        """Return the key of a time, as the queries compute it."""
         return at[:HOUR_CHARS] + str(int(at[MINUTE] >= self.minute))
 
     def place(self, key: str) -> int:
+        """Return the index of the bar that contains the key."""
         return bisect_right(self.limits, key) - 1
 
     def empty(self) -> list[Any]:
+        """Return a zero for each bar."""
         return [0] * len(self.limits)
 
 
 class TaskFlow:
-    """The numbers of both periods in `parts`, series in `bars`, the sums before in `at_start`."""
+    """The task numbers of a period and of the one before.
+
+    `parts` has the numbers, `bars` the series for charts, `at_start` the sums at the beginning.
+    """
 
     def __init__(self, db: Reader, period: Period, scope: str | None) -> None:
         self.index = BarIndex(period)
@@ -167,7 +174,7 @@ class TaskFlow:
         )  # fmt: skip
         for row in fetch_scoped_rows(db, CHANGES, limits, scope, OF_TASK):
             self._add_row(row)
-        # The sums before plus the changes are what was open, done and canceled after each bar.
+        # Add up the changes to get the open, done and canceled tasks after each bar.
         sums = fetch_scoped_rows(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
         sums = {name: (sums[name] or 0) + self._net_before["before"][name] for name in CLOSED}
         tasks = opened["earlier"] + opened["before"]
@@ -187,6 +194,7 @@ class TaskFlow:
             part["rework_rate"] = round(part["rework"] / part["done"], 4) if part["done"] else None
 
     def _add_row(self, row: Row) -> None:
+        """Add one row of CHANGES to the numbers and bars; `what` tells what its columns mean."""
         part, numbers = row["part"], self.parts.get(row["part"], {})
         place = self.index.place(row["key"]) if part == "now" and row["key"] else 0
         match row["what"]:

@@ -1,4 +1,4 @@
-"""The pages of R8, R9 and R10, as a lead reads them: numbers, what to do, pictures."""
+"""Lay out R8, R9 and R10: numbers, what to look at next, charts and tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..charts.chart import Show, draw_areas, draw_bars, draw_lines
 from ..engine.document import (
     Block,
     Code,
-    Own,
+    LinkTarget,
     Ref,
     Tone,
     add_tone,
@@ -35,16 +35,16 @@ COUNTED = (
     "Opened: tasks started. Done: tasks that became done, once each. Reopened: changes from "
     "done or canceled back to open, active or blocked.",
     "Lead time: from the start of a task to the last time it became done in the period. Half of "
-    "the tasks took no longer than the median, 85 of 100 no longer than the 85th percentile.",
-    "Rework: tasks reopened, or judged failed or to be reworked after they were done, as a "
-    "share of the tasks done.",
+    "the tasks took at most the median; 85 % took at most the 85th percentile.",
+    "Rework: tasks that were reopened, or whose verdict after they were done was failed or rework, "
+    "as a share of the tasks done.",
     "Verification pass rate: VERIFIED_ACCEPTABLE and ACCEPTABLE_WITH_CONCERNS among all "
-    "verdicts but PROOF_RECORDED.",
-    "Flaky: a witnessed command that passed and failed on the same tree; after those, commands "
-    "that fail, of at least two runs.",
-    "Tokens and cost are those of spans, on the day they were recorded. A span, a proof or a "
+    "verdicts except PROOF_RECORDED.",
+    "Flaky: a witnessed command that passed and failed on the same tree. The table lists these "
+    "first, then other commands that failed, with at least two runs each.",
+    "Tokens and cost are the sums over spans, on the day they were recorded. A span, a proof or a "
     "waiver has the scope of its task.",
-    "Brier score: the mean squared error of predictions closed in the period; 0 is perfect. "
+    "Brier score: the mean squared error of predictions closed in the period; 0 is perfect.",
     "Test records do not count.",
 )
 VERDICTS = {
@@ -53,7 +53,7 @@ VERDICTS = {
     "needs a human": ("NEEDS_HUMAN_DECISION",),
     "rework or failed": ("STRUCTURAL_REWORK_RECOMMENDED", "VERIFICATION_FAILED"),
 }
-# Label, name in `numbers`, which way is better, how to show it.
+# Label, name in `numbers`, which direction is better, format.
 FACTS: list[tuple[str, str, str | None, Show]] = [
     ("Tasks opened", "opened", None, format_count),
     ("Tasks done", "done", "higher", format_count),
@@ -78,6 +78,7 @@ FACTS: list[tuple[str, str, str | None, Show]] = [
 
 
 def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
+    """Return the report of a period; only a hint if nothing is recorded."""
     name = data["period"]["name"]
     title = name[0].upper() + name[1:]
     if not data["newest"]:
@@ -88,7 +89,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
         for label, name, better, show in FACTS
     ]
     closed = format_quantity(now["predictions"], "prediction")
-    says = (
+    caption = (
         f"{closed} closed, Brier score {format_count(now['brier'])}. "
         "On the dashed line, things happen as often as predicted."
     )
@@ -99,14 +100,14 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
         section("Verification", *_list_verification(data)),
         section("Cost", *_list_costs(data)),
         section("Lessons and waivers", *_list_decisions(data, zone)),
-        section("Predictions", calibration.build_block(data["calibration"], says)),
+        section("Predictions", calibration.build_block(data["calibration"], caption)),
         section("How it is counted", points(list(COUNTED))),
     ]
     return document(title, _write_lead(data, zone), sections)
 
 
 def _write_lead(data: dict[str, Any], zone: Zone) -> list[str]:
-    """Sum up the period, and say which days it is and which the column "before" means."""
+    """Return the first sentences: a summary, the days covered, and the meaning of "before"."""
     period, before, now = data["period"], data["before"], data["numbers"]["now"]
     if any(value for name, value in now.items() if name != "open_at_end"):
         opened = f"{format_quantity(now['opened'], 'task')} opened"
@@ -122,7 +123,7 @@ def _write_lead(data: dict[str, Any], zone: Zone) -> list[str]:
         lead = ["; ".join(parts) + "."]
     else:
         nothing = f"Nothing that is counted here happened in {period['name']}"
-        lead = [f"{nothing}; `kaizen R2` tells what was recorded."]
+        lead = [f"{nothing}. `kaizen R2` shows what was recorded."]
     part = ""
     if before["same_part"]:
         days = f"{period['days_so_far']} of {period['days']} days"
@@ -133,52 +134,56 @@ def _write_lead(data: dict[str, Any], zone: Zone) -> list[str]:
 
 
 def _describe_pass_rate(now: dict[str, Any]) -> str:
+    """Return the pass rate in words, such as: 50.0 % of 4 verdicts acceptable."""
     verdicts = format_quantity(now["verdicts"], "verdict")
     return f"{format_percent(now['pass_rate'])} of {verdicts} acceptable"
 
 
 def _list_points(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+    """Return what to look at next, each point with the command that shows more."""
     if not data["next"]:
-        nothing = "no objection, nothing blocked, no claim that ran out, nothing overdue or waived"
+        nothing = "no objection, nothing blocked, no expired claim, nothing overdue or waived"
         return [paragraph(f"Nothing: {nothing}.")]
     items = []
     for point in data["next"]:
         what = Tone(point["what"], point["tone"]) if point["tone"] else point["what"]
         id = [Ref(point["id"])] if point["id"] else []
         items.append([what, "–", point["text"], *id, "→", Code(point["command"])])
-    as_of = f"As of {zone.show(data['newest'])}; each with the command that leads on."
+    as_of = f"As of {zone.show(data['newest'])}, each with the next command."
     return [paragraph(as_of), points(items)]
 
 
 def _label_axis(data: dict[str, Any]) -> str:
+    """Return the name of the time axis: day, month, "7 days from" or "30 days from"."""
     step: str = data["period"]["step"]
     return step if step in ("day", "month") else f"{step} from"
 
 
 def _draw_flow(data: dict[str, Any]) -> list[Block | None]:
-    """Draw throughput, cumulative flow and lead time.
+    """Return charts of throughput, cumulative flow and lead time.
 
-    The flow counts done and canceled from their least on, or what is open would vanish beside
-    all that was ever done.
+    The flow subtracts the lowest number of done and of canceled tasks. Otherwise the open tasks
+    would be too thin to see.
     """
     now, bars, start = data["numbers"]["now"], data["bars"], data["at_start"]
     axis, labels = _label_axis(data), data["labels"]
     names = ("opened", "done", "reopened")
-    says = ", ".join(f"{format_count(now[name])} {name}" for name in names) + "."
+    caption = ", ".join(f"{format_count(now[name])} {name}" for name in names) + "."
     series = {name: bars[name] for name in names}
-    throughput = draw_lines("Throughput", axis, "tasks", labels, series, says)
-    series, least = {}, {}
+    throughput = draw_lines("Throughput", axis, "tasks", labels, series, caption)
+    series, lowest = {}, {}
     for name in ("done", "canceled"):
         values = bars[f"{name}_standing"]
-        least[name] = min([start[name], *values])
-        series[name] = [value - least[name] for value in values]
+        lowest[name] = min([start[name], *values])
+        series[name] = [value - lowest[name] for value in values]
     series["open"] = bars["open_standing"]
-    says = (
-        f"Open went from {format_count(start['open'])} to {format_count(series['open'][-1])}. "
-        f"Done and canceled are counted from {format_count(least['done'])} and "
-        f"{format_count(least['canceled'])} on."
+    caption = (
+        f"Open tasks: {format_count(start['open'])} at the start, "
+        f"{format_count(series['open'][-1])} at the end. "
+        f"The areas begin at {format_count(lowest['done'])} done and "
+        f"{format_count(lowest['canceled'])} canceled tasks, their lowest numbers in the period."
     )
-    flow = draw_areas("Cumulative flow", axis, "tasks", labels, series, says)
+    flow = draw_areas("Cumulative flow", axis, "tasks", labels, series, caption)
     median, high = (format_duration(now.get(name)) for name in ("lead_median_ms", "lead_85_ms"))
     lead = draw_bars(
         "Lead time of the tasks done",
@@ -192,7 +197,7 @@ def _draw_flow(data: dict[str, Any]) -> list[Block | None]:
 
 
 def _list_verification(data: dict[str, Any]) -> list[Block | None]:
-    """Draw the verdicts; list proofs by tier and flaky commands."""
+    """Return a chart of the verdicts, and tables of the proofs and of flaky commands."""
     labels = data["labels"]
     empty = [0] * len(labels)
     series = {}
@@ -231,9 +236,9 @@ def _list_verification(data: dict[str, Any]) -> list[Block | None]:
 
 
 def _list_costs(data: dict[str, Any]) -> list[Block | None]:
-    """Draw the cost, or the tokens if nothing has a cost; list the most expensive."""
+    """Return a chart of the cost (of tokens if there is no cost), and the most expensive tasks."""
     now, bars, step = data["numbers"]["now"], data["bars"], data["period"]["step"]
-    says = f"{format_dollars(now['cost_usd'])} and {format_count(now['tokens'])} tokens."
+    caption = f"{format_dollars(now['cost_usd'])} and {format_count(now['tokens'])} tokens."
     show: Show = format_count
     what, name, unit = "Tokens", "tokens", "tokens"
     if now["cost_usd"]:
@@ -244,14 +249,14 @@ def _list_costs(data: dict[str, Any]) -> list[Block | None]:
         unit,
         data["labels"],
         {what.lower(): bars[name]},
-        says,
+        caption,
         show,
     )
     columns = {"Task or trace": "", "What": ""}
     columns |= dict.fromkeys(("Cost", "Tokens", "Spans"), "number")
     rows = [
         [
-            Own(row["task_id"]) if row["task_id"] else Code(clip_text(row["trace_id"], 60)),
+            LinkTarget(row["task_id"]) if row["task_id"] else Code(clip_text(row["trace_id"], 60)),
             clip_text(row["title"]),
             format_dollars(row["cost_usd"]),
             row["tokens"],
@@ -263,12 +268,12 @@ def _list_costs(data: dict[str, Any]) -> list[Block | None]:
 
 
 def _list_decisions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
-    """List promoted lessons and waivers."""
+    """Return tables of the promoted lessons and of the waivers."""
     now = data["numbers"]["now"]
     columns = {"Lesson": "", "When": "whole", "Became": "", "What": "", "From": "", "By": ""}
     rows = [
         [
-            Own(row["id"]),
+            LinkTarget(row["id"]),
             zone.show(row["at"]),
             row["kind"],
             clip_text(row["title"]),
@@ -282,7 +287,7 @@ def _list_decisions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     columns = {"Waiver": "", "When": "whole", "Gate": "", "Of": "", "Reason": "", "By": ""}
     rows = [
         [
-            Own(row["id"]),
+            LinkTarget(row["id"]),
             zone.show(row["at"]),
             row["gate"],
             Ref(row["subject_id"]),

@@ -1,4 +1,4 @@
-"""R8, R9, R10: a week, a month or a year, or the last N days, against as many days before them."""
+"""R8, R9 and R10: a week, month, year or the last N days, compared with the period before."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ def report_period(
     so_far: bool,
     **options: Any,
 ) -> dict[str, Any]:
-    """Publish the report of a period; its footer names the days exactly."""
+    """Publish the report of a period. Its footer names the exact period, not "this week"."""
     exact = resolve_period(unit, output.zone, given, last, days, until, so_far)
     if given is not None and not exact["so_far"] and is_under_way(output.zone, exact):
         output.store.notes.append(
-            f"This {unit} is not over; --so-far compares it with the same part of the one before."
+            f"This {unit} is not over. Use --so-far to compare it with the same part of the {unit} before."
         )
     return output.publish(gather, layout, **exact, **options)
 
 
 def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers, series and lists of the period that `options` name."""
     period, scope = Period(zone, options, db.at), options["scope"]
     tasks, tally = TaskFlow(db, period, scope), Tally(db, period, scope)
     data = {

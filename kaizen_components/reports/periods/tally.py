@@ -1,4 +1,4 @@
-"""The numbers of a period besides its tasks: verdicts, proofs, lessons, cost, predictions."""
+"""Count what a period has besides tasks: verdicts, proofs, lessons, cost, predictions."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ VERDICTS = """
 SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) ELSE 'before' END
            AS key, conclusion, count(*) AS number
 FROM verification
-WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1, 2"""
+WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition} GROUP BY 1, 2"""
 SPANS = """
 SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) ELSE 'before' END
            AS key, sum(tokens_in + tokens_out) AS tokens, sum(cost_usd) AS cost_usd
-FROM span WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1"""
+FROM span WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition} GROUP BY 1"""
 PROOFS = """
 SELECT CASE WHEN at >= ? THEN 'now' ELSE 'before' END AS part, tier, outcome, count(*) AS number
-FROM proof WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked}
+FROM proof WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition}
 GROUP BY 1, 2, 3"""
 WAIVERS = """
 SELECT CASE WHEN at >= ? THEN 'now' ELSE 'before' END AS part, count(*) AS number
-FROM waiver WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1"""
+FROM waiver WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition} GROUP BY 1"""
 LESSONS = """
 SELECT CASE WHEN at >= ? THEN 'now' ELSE 'before' END AS part, sum(promoted) AS promoted,
        sum(NOT promoted) AS gotchas
 FROM (SELECT at, scope, 0 AS promoted FROM gotcha WHERE test = 0
       UNION ALL SELECT at, scope, 1 FROM learning WHERE test = 0 AND gotcha_id IS NOT NULL
       UNION ALL SELECT at, scope, 1 FROM learned WHERE test = 0 AND learning_id IS NOT NULL)
-WHERE at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1"""
+WHERE at >= ? AND at < ? AND (at < ? OR at >= ?) AND {condition} GROUP BY 1"""
 PREDICTIONS = """
 SELECT CASE WHEN o.at >= ? THEN 'now' ELSE 'before' END AS part, p.probability,
        o.outcome = 'happened' AS happened
 FROM irl_outcome o JOIN irl_prediction p ON p.id = o.prediction_id JOIN irl i ON i.id = p.irl_id
 WHERE o.test = 0 AND o.outcome <> 'void' AND o.at >= ? AND o.at < ? AND (o.at < ? OR o.at >= ?)
-  AND {asked}
+  AND {condition}
 ORDER BY o.seq"""
 
 
 class Tally:
-    """The numbers of `now` and `before` in `parts`, the series of charts in `bars`."""
+    """The other numbers of a period (`now`) and of the one `before`, and the series in `bars`."""
 
     def __init__(self, db: Reader, period: Period, scope: str | None) -> None:
         self.index = BarIndex(period)
@@ -94,6 +94,7 @@ class Tally:
         self.calibration = calibration.group_predictions(closed["now"])
 
     def _count_verdicts(self, rows: list[Row]) -> None:
+        """Count the verdicts of both periods, by bar and conclusion, and their pass rates."""
         counts: dict[str, dict[str, int]] = {part: {} for part in PARTS}
         for row in rows:
             name, number = row["conclusion"], row["number"]

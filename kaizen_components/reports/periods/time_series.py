@@ -1,4 +1,4 @@
-"""Numbers summed over time: by day, week, month or year of the reader's timezone, without gaps."""
+"""Sum numbers by day, week, month or year in the reader's timezone, without gaps."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ if TYPE_CHECKING:
     from ...parameters import Row
     from ..engine.zone import Zone
 
-# SQL counts by a quarter of an hour, which is on one day in every timezone of our time.
+# A quarter of an hour never contains a midnight, in any current timezone.
 QUARTER = "substr(at, 1, 14) || printf('%02d', substr(at, 15, 2) / 15 * 15) || ':00.000Z'"
 LONGEST_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 SHORTEST_DAYS = {"day": 1, "week": 7, "month": 28}
-PERIODS_MAX = 60  # more bars than that are a wall
+PERIODS_MAX = 60  # a chart with more bars is hard to read
 
 
 def sum_by_period(rows: list[Row], zone: Zone, unit: str) -> dict[str, Any]:
-    """Return {"unit", "periods": [{"label", name: sum …}]} of rows with `at` and numbers.
+    """Return {"unit", "periods": [{"label", name: sum …}]} for rows with `at` and numbers.
 
-    The unit becomes coarser if there are more than PERIODS_MAX.
+    Every period between the first and the last is included. If there would be more than
+    PERIODS_MAX, a longer unit is used.
     """
     if not rows:
         return {"unit": unit, "periods": []}
@@ -30,9 +31,9 @@ def sum_by_period(rows: list[Row], zone: Zone, unit: str) -> dict[str, Any]:
     first, last = min(days), max(days)
     units = list(LONGEST_DAYS)
     unit = next(
-        wide
-        for wide in units[units.index(unit) :]
-        if wide == "year" or (last - first).days / SHORTEST_DAYS[wide] < PERIODS_MAX
+        longer
+        for longer in units[units.index(unit) :]
+        if longer == "year" or (last - first).days / SHORTEST_DAYS[longer] < PERIODS_MAX
     )
     period = begin_period(unit, first)
     sums: dict[str, dict[str, Any]] = {name_period(unit, period): dict.fromkeys(names, 0)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..engine.document import (
     Code,
-    Own,
+    LinkTarget,
     Ref,
     add_tone,
     clip_text,
@@ -56,7 +56,7 @@ def layout(data: Row, zone: Zone) -> Row:
             "at": zone.show(row["at"]),
             "by": clip_text(row["holder"] or row["actor"], 60),
             "what": DRIVER_EVENTS[row["event"]],
-            "refs": [Own(row["id"])],
+            "refs": [LinkTarget(row["id"])],
             "text": row["why"],
         }
         for row in data["drove"]
@@ -69,7 +69,7 @@ def layout(data: Row, zone: Zone) -> Row:
             "What": ("", lambda row: clip_text(row["title"])),
             "Bytes": ("number", "bytes"),
             "SHA-256": ("whole", lambda row: Code(row["sha256"][:12] + "…")),
-            "Artifact": ("", lambda row: Own(row["id"])),
+            "Artifact": ("", lambda row: LinkTarget(row["id"])),
         },
     )
     return document(
@@ -224,7 +224,7 @@ def _tabulate_answers(answers: list[Row]) -> Row | None:
         "The answers and their cost; a kept answer is part of accepted work",
         answers,
         {
-            "Answer": ("", lambda row: Own(row["id"])),
+            "Answer": ("", lambda row: LinkTarget(row["id"])),
             "Step": ("whole", "step"),
             "Attempt": ("number", "attempt"),
             "Model": ("", describe_model),

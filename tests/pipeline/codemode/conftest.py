@@ -1,4 +1,4 @@
-"""A function to explore, and the answers that an agent might give about it."""
+"""Define a function to explore, and answers that an agent could give about it."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def job(tmp_path):
 
 @pytest.fixture
 def run_code(job):
-    """`run_code("f(1)", text=…)`: the result of each piece of code."""
+    """Return a function that runs pieces of code and returns their results."""
 
     def run(*codes, text=HONEST, name="slugify", **options):
         items = [{"id": f"S{number}", "code": code} for number, code in enumerate(codes, 1)]
@@ -100,12 +100,12 @@ def run_code(job):
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory):
-    """What the honest function did when it was explored."""
+    """Return the results of the snippets on the honest function."""
     job = make_job(tmp_path_factory.mktemp("explored"))
     verdict = execute.execute_snippets(job, SLUGIFY, snippets())
     return execute.add_code(snippets(), verdict.facts["results"])
 
 
-def fence(given):
-    """Write snippets as an agent does, with a sentence and a fence around them."""
-    return f"Here they are.\n```json\n{json.dumps({'snippets': given})}\n```\n"
+def fence(rows):
+    """Return the snippets as JSON with a sentence and a fence around it, as agents write them."""
+    return f"Here they are.\n```json\n{json.dumps({'snippets': rows})}\n```\n"

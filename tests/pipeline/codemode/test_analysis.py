@@ -1,4 +1,4 @@
-"""The agent's analysis puts every result into a cluster and changes none."""
+"""Check that an analysis must have every result in a cluster and change none."""
 
 import json
 
@@ -21,7 +21,7 @@ def test_complete_analysis_passes(results):
     assert (verdict.reason, verdict.says) == ("pass", "1 cluster of behaviour: all of it")
 
 
-def test_more_starts_another_round_while_any_is_left(results):
+def test_more_starts_rounds_until_none_is_left(results):
     text = answer(results, more=True, questions=["What of tabs?"])
 
     assert check_analysis(text, results, 1).reason == "more"

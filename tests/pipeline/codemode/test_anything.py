@@ -1,4 +1,4 @@
-"""Arbitrary text from an agent or user is judged or refused with a reason, and never crashes."""
+"""Check that arbitrary text is judged, or refused with a reason, and never causes a crash."""
 
 import json
 
@@ -49,7 +49,7 @@ def judge(check, *args):
 @given(ANY)
 @example("slugify(\ud800)")
 @example("(" * 1900)
-def test_code_is_used_or_refused(text):
+def test_any_code_is_accepted_or_refused(text):
     faults = code.find_code_faults(SLUGIFY, text)
 
     assert all(isinstance(fault, str) and fault for fault in faults)
@@ -60,7 +60,7 @@ def test_code_is_used_or_refused(text):
 
 @many
 @given(ANY)
-def test_function_name_is_read_or_refused(text):
+def test_any_function_name_is_parsed_or_refused(text):
     try:
         function = Function.parse(text)
     except Usage as error:
@@ -71,7 +71,7 @@ def test_function_name_is_read_or_refused(text):
 
 @many
 @given(NESTED)
-def test_value_equals_itself_only(value):
+def test_value_equals_only_itself(value):
     assert literals.is_same_value(repr(value), repr(value))
     assert literals.is_expected_value(repr(value), repr(value))
     assert not literals.is_same_value(repr([value]), repr((value,)))
@@ -79,11 +79,11 @@ def test_value_equals_itself_only(value):
 
 @many
 @given(ANY, ANY, ANY)
-def test_any_request_can_be_read(request, call, value):
+def test_any_request_can_be_parsed(request, call, value):
     text = f"slugify({call}) is {value}; {request}"
 
-    for found in requirement.find_examples(SLUGIFY, text):
-        assert found.call in text.translate(requirement.QUOTES)
+    for sample in requirement.find_examples(SLUGIFY, text):
+        assert sample.call in text.translate(requirement.QUOTES)
     try:
         code.parse_code(call)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A spec: every expected end was seen, or is in the requirement."""
+"""Check that a spec may expect only what was observed or is in the requirement."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from .conftest import CASES, REQUEST, SLUGIFY, change_case, finding_texts, spec_
 
 @pytest.fixture
 def check(results):
-    """`check(cases)`: the verdict on a spec of the honest function."""
+    """Return a function that checks cases against the results of the honest function."""
     return lambda cases=CASES, **options: check_spec(
         SLUGIFY, REQUEST, results, spec_text(cases, **options)
     )
@@ -69,7 +69,7 @@ def check_s1(results, cases=CASES, **fields):
 def test_unstable_result_cannot_be_cited(results):
     texts = finding_texts(check_s1(results, stable=False))
 
-    assert "S1 cannot be cited: it was different the second time" in texts
+    assert "S1 cannot be cited: it had another result in the second run" in texts
 
 
 @pytest.mark.parametrize("expect", ["hello-world", "'hello-world'", '"hello-world"'])
@@ -141,7 +141,7 @@ SAID = (
 
 
 def test_examples_are_found_with_their_ends():
-    assert [(one.call, one.stated_end) for one in find_examples(SLUGIFY, SAID)] == [
+    assert [(example.call, example.stated_end) for example in find_examples(SLUGIFY, SAID)] == [
         ("slugify('')", "''"),
         ('slugify("A; b. c")', "'a-b-c'"),
         ("slugify(None)", "TypeError"),
@@ -167,7 +167,7 @@ def test_examples_are_found_with_their_ends():
         ("slugify('', 1)", "''", False),
     ],
 )
-def test_requirement_supports_only_what_it_says(call, value, is_supported):
+def test_requirement_supports_only_stated_values(call, value, is_supported):
     why = explain_unsupported(SLUGIFY, SAID, call, value, value.endswith("Error"))
 
     assert (why == "") is is_supported
@@ -186,17 +186,17 @@ def test_requirement_supports_only_what_it_says(call, value, is_supported):
         ("slugify('x') gives a list of 3", ""),
     ],
 )
-def test_stated_end_follows_the_call(request_, end):
-    assert [one.stated_end for one in find_examples(SLUGIFY, request_)] == [end]
+def test_value_stated_after_call_is_found(request_, end):
+    assert [example.stated_end for example in find_examples(SLUGIFY, request_)] == [end]
 
 
-def test_negated_value_supports_nothing():
+def test_negated_value_is_no_evidence():
     request = "slugify('x') is not 'y'"
 
     assert explain_unsupported(SLUGIFY, request, "slugify('x')", "'y'", False)
 
 
-def test_curly_quotes_are_quotes():
+def test_curly_quotes_count_as_quotes():
     request = "slugify(“A B”) is ‘a-b’"
 
     assert explain_unsupported(SLUGIFY, request, "slugify('A B')", "'a-b'", False) == ""
@@ -211,6 +211,6 @@ def test_literals_are_found_between_apostrophes():
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, "'" * 100_001, "slugify(" * 20_000, "(" * 50_000 + ")" * 50_000]
 )
-def test_hostile_request_takes_no_time(text):
+def test_hostile_request_is_parsed_quickly(text):
     assert find_examples(SLUGIFY, text) == []
     assert split_sentences(text)

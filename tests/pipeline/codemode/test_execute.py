@@ -1,4 +1,4 @@
-"""The engine runs each snippet alone and twice, and no snippet changes the result of another."""
+"""Check that each snippet runs alone and twice, and cannot change the result of another."""
 
 import ast
 import os
@@ -95,7 +95,7 @@ def _short(monkeypatch):
 
 @pytest.fixture
 def wild(run_code):
-    """`wild("exit", "fine")`: the result of each call."""
+    """Return a function that calls `wild` with each argument and returns the results."""
     return lambda *whats: run_code(*(f"wild({what!r})" for what in whats), text=WILD, name="wild")
 
 
@@ -130,7 +130,7 @@ def test_values_errors_prints_and_times_are_recorded(run_code):
         ("input", "EOFError"),
     ],
 )
-def test_bad_snippet_leaves_the_others_alone(wild, what, kind):
+def test_bad_snippet_does_not_affect_others(wild, what, kind):
     before, bad, after = wild("before", what, "after")
 
     assert (bad["success"], bad["error_type"]) == (False, kind)
@@ -138,19 +138,19 @@ def test_bad_snippet_leaves_the_others_alone(wild, what, kind):
     assert before["stable"] and after["stable"]
 
 
-def test_results_are_not_forged_or_shared(wild):
+def test_snippet_cannot_forge_or_share_results(wild):
     whats = ["flood", "state", "state", "file", "file", "daemon", "after"]
 
     assert outputs(wild(*whats)) == ["'flood'", "1", "1", "'x'", "'x'", "'daemon'", "'after'"]
 
 
-def test_only_real_differences_are_unstable(wild):
+def test_only_different_values_are_unstable(wild):
     results = wild("hash", "object", "set", "fine")
 
     assert [result["stable"] for result in results] == [False, False, True, True]
 
 
-def test_long_or_odd_output_is_recorded_readably(wild):
+def test_long_output_is_cut_and_odd_text_escaped(wild):
     printed, long, odd = wild("prints", "long", "surrogate")
 
     assert (printed["output"], len(printed["stdout"])) == ("'prints'", 500)
@@ -165,23 +165,23 @@ def test_error_of_snippet_differs_from_error_of_function(run_code):
     assert (own["error_type"], own["inside"], function["inside"]) == ("NameError", False, True)
 
 
-def test_gate_counts_values_and_differences(job):
+def test_verdict_counts_values_errors_and_differences(job):
     items = [
         {"id": f"S{number}", "code": f"wild({what!r})"}
         for number, what in enumerate(["file", "hash", "sys.exit"], 1)
     ]
-    made = job(WILD)
+    wild_job = job(WILD)
 
-    verdict = execute.execute_snippets(made, WILD_FUNCTION, items)
+    verdict = execute.execute_snippets(wild_job, WILD_FUNCTION, items)
 
     says = "3 snippets ran twice: 2 gave a value, 1 ended in an error; "
     assert verdict.says == says + "S2 differed between the two runs."
     assert [run.tree for run in verdict.runs] == ["tree", "tree"]
-    assert not (pathlib.Path(made.base) / "left.txt").exists()
-    assert list(pathlib.Path(made.scratch).iterdir()) == []
+    assert not (pathlib.Path(wild_job.base) / "left.txt").exists()
+    assert list(pathlib.Path(wild_job.scratch).iterdir()) == []
 
 
-def test_snippets_out_of_time_are_no_evidence(job):
+def test_timed_out_snippets_are_no_evidence(job):
     items = [
         {"id": f"S{number}", "code": f"wild('asleep', {number}) if 0 else wild('asleep')"}
         for number in range(1, 13)
@@ -194,22 +194,22 @@ def test_snippets_out_of_time_are_no_evidence(job):
     assert all(execute.explain_unusable(result) for result in results)
 
 
-def test_missing_interpreter_is_missing(job):
-    made = job(tools=Tools(["no-such-python"]))
+def test_execution_without_interpreter_is_missing(job):
+    broken_job = job(tools=Tools(["no-such-python"]))
 
-    assert execute.execute_snippets(made, SLUGIFY, snippets()).reason == "missing"
+    assert execute.execute_snippets(broken_job, SLUGIFY, snippets()).reason == "missing"
 
 
-def test_unwritable_disk_is_missing(job):
-    made = job()
-    made.scratch = os.path.join(made.base, "app", "text.py")  # a file where a folder should be
+def test_execution_without_scratch_folder_is_missing(job):
+    broken_job = job()
+    broken_job.scratch = os.path.join(broken_job.base, "app", "text.py")  # a file, not a folder
 
-    verdict = execute.execute_snippets(made, SLUGIFY, snippets())
+    verdict = execute.execute_snippets(broken_job, SLUGIFY, snippets())
 
     assert (verdict.reason, verdict.findings[0].rule) == ("missing", "sandbox")
 
 
-def test_every_sandbox_level_gives_the_same(level, run_code):
+def test_every_sandbox_level_gives_same_results(level, run_code):
     value, error = run_code("slugify('A b')", "slugify(None)", minimum_level=level)
 
     assert (value["output"], error["error_type"]) == ("'a-b'", "TypeError")

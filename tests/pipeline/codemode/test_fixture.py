@@ -1,4 +1,4 @@
-"""An accepted spec is a file that runs later against the function as it is then."""
+"""Check that the fixture of an accepted spec can be run later against the current function."""
 
 import json
 import subprocess
@@ -38,17 +38,17 @@ def run(path, repo, *options):
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
 
 
-def test_fixture_reads_as_its_spec(fixture):
-    found = read_fixture(str(fixture))
+def test_parsed_fixture_equals_its_spec(fixture):
+    parsed = read_fixture(str(fixture))
 
     assert str(fixture).endswith("evals/codemode/app_text_slugify.yml")
-    assert found.cases == parse_spec(spec_text()).cases
-    fields = (found.function, found.request, found.run, found.base_commit)
+    assert parsed.cases == parse_spec(spec_text()).cases
+    fields = (parsed.function, parsed.request, parsed.run, parsed.base_commit)
     assert fields == (str(SLUGIFY), REQUEST, "run_1", "abc")
     assert render() == fixture.read_text()
 
 
-def test_fixture_runs_and_changes_nothing(fixture, target):
+def test_fixture_passes_and_changes_no_file(fixture, target):
     before = everything(target), fixture.read_bytes()
 
     done = run(fixture, target)
@@ -60,15 +60,15 @@ def test_fixture_runs_and_changes_nothing(fixture, target):
     assert (everything(target), fixture.read_bytes()) == before
 
 
-def test_changed_function_fails_without_a_commit(fixture, target):
+def test_uncommitted_change_of_function_fails_its_case(fixture, target):
     (target / "app" / "text.py").write_text(HONEST.replace('"-".join', '"_".join'))
 
     done = run(fixture, target, "--json")
 
     assert done.returncode == 1
-    found = json.loads(done.stdout)
-    (bad,) = [row for row in found["cases"] if not row["ok"]]
-    assert (found["passed"], found["failed"], bad["id"]) == (4, 1, "C2")
+    report = json.loads(done.stdout)
+    (bad,) = [row for row in report["cases"] if not row["ok"]]
+    assert (report["passed"], report["failed"], bad["id"]) == (4, 1, "C2")
     assert (bad["expected"], bad["got"]) == ("gives 'hello-world'", "gives 'hello_world'")
     line = "C2 FAIL  slugify('Hello World') gives 'hello-world', but it gives 'hello_world'"
     assert line in run(fixture, target).stdout
@@ -83,7 +83,7 @@ def test_missing_function_fails_every_case(fixture, target):
     assert "does not define the function slugify" in done.stdout
 
 
-def test_coroutine_below_src_can_have_a_spec(tmp_path):
+def test_coroutine_in_src_can_be_specified(tmp_path):
     text = (
         "import asyncio\n\n\nasync def wait(n):\n    await asyncio.sleep(0)\n    return [n] * n\n"
     )

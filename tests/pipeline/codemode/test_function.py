@@ -1,4 +1,4 @@
-"""The function of a run: named by the user, found in the base, importable in the sandbox."""
+"""Check how the function of a run is named, found in the base and imported in the sandbox."""
 
 import pytest
 
@@ -90,27 +90,27 @@ def test_missing_function_is_refused_with_advice(job, name, says):
         ("slugify = None\n", "check", "not callable"),
     ],
 )
-def test_unimportable_module_is_reported_first(job, text, reason, says):
+def test_module_that_cannot_be_imported_is_reported(job, text, reason, says):
     verdict = check_function(job(HONEST + text), SLUGIFY)
 
     assert verdict.reason == reason
     assert says in finding_texts(verdict)
 
 
-def test_weak_sandbox_is_missing(job, monkeypatch):
+def test_check_in_weaker_sandbox_is_missing(job, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
 
     assert check_function(job(minimum_level="L1"), SLUGIFY).reason == "missing"
 
 
-def test_source_has_its_decorators_only(tmp_path):
+def test_source_includes_decorators_of_function(tmp_path):
     function = "@functools.cache\ndef one():\n    return 1\n"
     (tmp_path / "deco.py").write_text(f"import functools\n\n\n{function}\n\ntwo = 2\n")
 
     assert read_source(str(tmp_path), Function("deco", "one")) == function
 
 
-def test_last_definition_of_function_counts(tmp_path):
+def test_last_of_two_definitions_is_used(tmp_path):
     text = "if True:\n    def f():\n        return 1\nelse:\n    def f():\n        return 2\n"
     (tmp_path / "twice.py").write_text(text)
 

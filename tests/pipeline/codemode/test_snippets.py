@@ -1,4 +1,4 @@
-"""Which code may explore a function, and that no snippet repeats another."""
+"""Check which code may explore a function, and that no snippet may repeat another."""
 
 import json
 
@@ -11,7 +11,7 @@ from kaizen_components.pipeline.codemode.snippets import check_snippets
 from .conftest import CALLS, SLUGIFY, fence, finding_texts, snippets
 
 
-def test_honest_snippets_pass():
+def test_valid_snippets_pass():
     verdict = check_snippets(SLUGIFY, fence(snippets()), [])
 
     assert (verdict.reason, verdict.facts["snippets"]) == ("pass", len(CALLS))
@@ -74,14 +74,14 @@ def test_code_that_could_mislead_is_refused(code, says):
     "again",
     ["slugify( 'a' )", 'slugify("a")  # another', "from app.text import slugify\nslugify('a')"],
 )
-def test_equivalent_snippet_is_a_repetition(again):
+def test_equivalent_snippet_is_refused_as_repetition(again):
     verdict = check_snippets(SLUGIFY, fence(snippets([*CALLS[:11], (again, "value")])), [])
 
     assert verdict.reason == "check"
     assert finding_texts(verdict) == "S12 is the same code as S3: try something else."
 
 
-def test_later_round_continues_ids_without_repetition():
+def test_later_round_must_continue_ids_without_repetition():
     earlier = snippets()
     new = [(f"slugify('new {number}')", "error" if number < 3 else "value") for number in range(10)]
 
@@ -92,8 +92,8 @@ def test_later_round_continues_ids_without_repetition():
         check_snippets(SLUGIFY, fence(snippets(new)), earlier)
 
 
-def dump(given):
-    return json.dumps({"snippets": given})
+def dump(rows):
+    return json.dumps({"snippets": rows})
 
 
 @pytest.mark.parametrize(

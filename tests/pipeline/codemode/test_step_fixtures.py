@@ -1,4 +1,4 @@
-"""Each step of codemode has good and bad fixtures, and each prompt shows what is known."""
+"""Check that each step of codemode has good and bad fixtures and a complete prompt."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import jinja2
 import pytest
 import yaml
 
-from kaizen_components.pipeline.ask.messages import BREAK
+from kaizen_components.pipeline.ask.messages import SEPARATOR
 from kaizen_components.pipeline.codemode import step_fixtures
 from kaizen_components.pipeline.codemode.analysis import Analysis
 from kaizen_components.pipeline.codemode.box.piece import build_failure
@@ -29,7 +29,7 @@ def test_every_step_has_good_and_bad_fixtures():
         assert {case["expects"] == "pass" for case in cases} == {True, False}, step
 
 
-def test_fixture_with_another_end_is_not_ok(monkeypatch, tmp_path):
+def test_fixture_with_unexpected_result_is_not_ok(monkeypatch, tmp_path):
     path = tmp_path / "evals.yml"
     path.write_text("spec-synthesis:\n  - {name: wrong, answer: prose, expects: pass}\n")
     monkeypatch.setattr(step_fixtures, "FILE", str(path))
@@ -38,7 +38,7 @@ def test_fixture_with_another_end_is_not_ok(monkeypatch, tmp_path):
     assert (row["ok"], row["expected"], row["got"]) == (False, "pass", "malformed")
 
 
-def test_protocol_bounds_its_rounds():
+def test_codemode_protocol_limits_its_rounds():
     places = {*PROTOCOL.steps, "accepted", "rejected", "blocked"}
     for step in PROTOCOL.steps.values():
         assert set(step.next) <= set(REASONS)
@@ -66,7 +66,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("kind", [step.answer for step in PROTOCOL.steps.values() if step.answer])
-def test_prompt_shows_what_is_known(kind):
+def test_prompt_shows_request_source_and_results(kind):
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PROMPTS),
         undefined=jinja2.StrictUndefined,
@@ -75,19 +75,19 @@ def test_prompt_shows_what_is_known(kind):
     )
     template = environment.get_template(f"{kind}.md")
 
-    system, found, user = template.render(**VALUES).partition(BREAK)
+    system, separator, user = template.render(**VALUES).partition(SEPARATOR)
 
-    assert found and system.strip()
+    assert separator and system.strip()
     parts = [REQUEST, "def slugify(text)", "It has 1 fault."]
     parts += [] if kind == "snippets" else ["gives 'x'"]
     assert [part for part in parts if part not in user] == []
     quiet = template.render(**{**VALUES, "feedback": "", "previous": "", "earlier": []})
-    assert "fault" not in quiet.partition(BREAK)[2]
+    assert "fault" not in quiet.partition(SEPARATOR)[2]
 
 
-def test_example_in_spec_prompt_is_yaml():
+def test_example_in_spec_prompt_is_valid_yaml():
     with open(os.path.join(PROMPTS, "cases.md"), encoding="utf-8") as file:
-        example = file.read().partition(BREAK)[0].partition("after a |:\n")[2]
+        example = file.read().partition(SEPARATOR)[0].partition("after a |:\n")[2]
 
     cases = yaml.safe_load(example.replace("{{ function }}", "m:f"))["cases"]
     assert set(cases[0]) == {"id", "description", "call", "expect", "from"}

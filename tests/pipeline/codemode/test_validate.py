@@ -1,4 +1,4 @@
-"""The engine runs the spec twice and against mutants; a refined spec keeps what passed."""
+"""Check that a spec runs twice and against mutants, and that a refined spec keeps what passed."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ FLAKY = HONEST.replace('return "-".join', 'return ("", "x")[hash("k") % 2] + "-"
 
 @pytest.fixture
 def validate(job):
-    """`validate(source, cases)`: the verdict on a spec."""
+    """Return a function that validates cases against a source."""
 
     def run(text=HONEST, cases=CASES, name="slugify", **options):
         spec = parse_spec(spec_text(cases, f"app.text:{name}"))
@@ -68,7 +68,7 @@ def test_unstable_function_is_flaky(validate):
     verdict = validate(FLAKY)
 
     assert (verdict.reason, verdict.facts["failing"]) == ("flaky", ["C1", "C2", "C5"])
-    assert "Expect what does not change" in finding_texts(verdict)
+    assert "Expect only what does not change" in finding_texts(verdict)
 
 
 def hash_of(text, seed):
@@ -94,7 +94,7 @@ def test_endless_mutant_counts_as_detected(validate):
     assert verdict.reason == "pass" and verdict.facts["killed"] >= 3
 
 
-def test_function_that_writes_files_gets_a_tidy_tree(validate):
+def test_files_are_restored_between_cases_that_write(validate):
     log = (
         "import os\n\n\ndef log(text):\n    with open('log.txt', 'a') as file:\n"
         "        file.write(text)\n    return os.path.getsize('log.txt')\n"
@@ -107,7 +107,7 @@ def test_function_that_writes_files_gets_a_tidy_tree(validate):
     assert verdict.facts["killed"] >= 3
 
 
-def test_no_time_for_mutants_is_missing(validate):
+def test_validation_without_time_for_mutants_is_missing(validate):
     verdict = validate(
         HONEST.replace("import re\n", "import re, time\n\ntime.sleep(1)\n"), mutation_s=0.5
     )
@@ -115,21 +115,21 @@ def test_no_time_for_mutants_is_missing(validate):
     assert verdict.reason == "missing" and "mutation_s" in finding_texts(verdict)
 
 
-def test_too_slow_cases_prove_nothing(validate, monkeypatch):
-    """Without this check every mutant would run out of time and seem detected."""
+def test_cases_too_slow_for_mutants_are_missing(validate, monkeypatch):
+    """Otherwise every mutant would run out of time and seem to be detected."""
     monkeypatch.setattr(mutate, "ITEM_S_MIN", 0.001)
     monkeypatch.setattr(mutate, "SLOWER", 0.0)
 
     assert validate().reason == "missing"
 
 
-def test_missing_interpreter_validates_nothing(validate):
+def test_validation_without_interpreter_is_missing(validate):
     assert validate(tools=Tools(["no-such-python"])).reason == "missing"
 
 
 @pytest.fixture
 def refine(results):
-    """`refine(failing, cases)`: the verdict on a new spec after CASES."""
+    """Return a function that checks a refinement of CASES."""
     before = parse_spec(spec_text())
     return lambda failing, cases: check_refined_spec(
         before, failing, SLUGIFY, REQUEST, results, spec_text(cases)
@@ -140,7 +140,7 @@ NEW = case(6, "slugify('a_b')", "S5", expect="'a-b'")
 OTHER = {"call": "slugify('1 2')", "from": "S8", "expect": "'1-2'"}
 
 
-def test_failing_case_may_change_and_cases_be_added(refine):
+def test_refinement_may_change_failing_and_add_cases(refine):
     assert refine(["C2"], change_case(2, **OTHER)).says == "0 new cases; changed: C2."
     assert refine([], [*CASES, NEW]).says == "1 new case; changed: none."
 

@@ -37,7 +37,7 @@ def python(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def candidate(tmp_path_factory, python):
-    """A job: `head` is what differs from the base (None deletes), `test` the new test.
+    """Return make_job: `head` has the changes to the base (None deletes), `test` the new test.
 
     All jobs share a scratch folder, so that the same base is measured once.
     """
@@ -63,13 +63,14 @@ def candidate(tmp_path_factory, python):
 
 
 @pytest.fixture(scope="session")
-def verdict(candidate):
-    return lambda *given, **named: judge_tests(candidate(*given, **named))
+def judge(candidate):
+    """Return a function that judges the candidate made from its arguments."""
+    return lambda *args, **options: judge_tests(candidate(*args, **options))
 
 
 @pytest.fixture(scope="session")
 def run_head():
-    """Run the tests of a job on head in one session, and return its report."""
+    """Return a function that runs the tests of a job on head and returns the report."""
 
     def run(job, select=(), timeout_s=60.0, **more):
         plan = session.plan_session("head", "head", list(select), timeout_s, **more)

@@ -4,7 +4,7 @@ from kaizen_components.pipeline.gates.tests import asserts
 
 
 @pytest.fixture
-def found(candidate):
+def find_weak_tests(candidate):
     return lambda body: [
         finding.text.split()[0] for finding in asserts.find_empty_tests(candidate(test=body))
     ]
@@ -43,10 +43,10 @@ STRONG = {
 
 
 @pytest.mark.parametrize("body", WEAK.values(), ids=WEAK)
-def test_test_without_real_assert_is_reported(found, body):
-    assert [name.rpartition(".")[2] for name in found(body)] == ["test_x"]
+def test_test_without_real_assert_is_reported(find_weak_tests, body):
+    assert [name.rpartition(".")[2] for name in find_weak_tests(body)] == ["test_x"]
 
 
 @pytest.mark.parametrize("body", STRONG.values(), ids=STRONG)
-def test_test_with_real_assert_is_accepted(found, body):
-    assert found(body) == []
+def test_test_with_real_assert_is_accepted(find_weak_tests, body):
+    assert find_weak_tests(body) == []

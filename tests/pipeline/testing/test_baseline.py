@@ -1,4 +1,4 @@
-"""The base's tests before a run begins, when there is no candidate yet."""
+"""The baseline that is measured before there is a candidate."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The gate as a whole, with real pytest sessions: each reason for the right cause."""
+"""The whole TEST gate with real pytest sessions: each fault gives its reason."""
 
 import sys
 import venv
@@ -43,17 +43,17 @@ def rules(verdict):
     return {finding.rule for finding in verdict.findings}
 
 
-def test_good_candidate_passes_and_records_facts(verdict):
-    seen = verdict()
+def test_good_candidate_passes_and_records_facts(judge):
+    verdict = judge()
 
-    assert (seen.reason, seen.findings) == ("pass", [])
-    assert seen.facts["coverage"] == 1.0
-    assert seen.facts["mutants"]["killed"] == seen.facts["mutants"]["tried"] > 0
-    assert seen.facts["baseline_passed"] == 1
-    assert all(run.argv[0] == seen.runs[0].argv[0] for run in seen.runs)
+    assert (verdict.reason, verdict.findings) == ("pass", [])
+    assert verdict.facts["coverage"] == 1.0
+    assert verdict.facts["mutants"]["killed"] == verdict.facts["mutants"]["tried"] > 0
+    assert verdict.facts["baseline_passed"] == 1
+    assert all(run.argv[0] == verdict.runs[0].argv[0] for run in verdict.runs)
 
 
-def test_newly_failing_or_skipped_test_is_regression(verdict):
+def test_newly_failing_or_skipped_test_is_regression(judge):
     base = {
         **BASE,
         "app/two.py": "def two():\n    return 2\n",
@@ -61,81 +61,83 @@ def test_newly_failing_or_skipped_test_is_regression(verdict):
     }
     skips = "import pytest\n\n\ndef two():\n    pytest.skip('later')\n"
     wrong = MAIN.replace("return 1", "return 2") + DOUBLE
-    seen = verdict({"app/main.py": wrong, "app/two.py": skips}, base=base)
+    verdict = judge({"app/main.py": wrong, "app/two.py": skips}, base=base)
 
-    assert (seen.reason, rules(seen)) == ("regression", {"regression"})
-    first, second = seen.findings
+    assert (verdict.reason, rules(verdict)) == ("regression", {"regression"})
+    first, second = verdict.findings
     assert "tests/test_main.py::test_one passed before and fails now" in first.text
     assert "tests/test_two.py::test_two passed before and is skipped now" in second.text
 
 
-def test_failing_new_test_gives_reason_check(verdict):
-    seen = verdict({"app/main.py": MAIN + DOUBLE.replace("* 2", "* 3")})
+def test_failing_new_test_gives_reason_check(judge):
+    verdict = judge({"app/main.py": MAIN + DOUBLE.replace("* 2", "* 3")})
 
-    assert (seen.reason, rules(seen)) == ("check", {"new-test"})
-    assert "assert 9 == 6" in seen.findings[0].text
-
-
-def test_candidate_without_new_tests_is_weak(verdict):
-    seen = verdict(test=None, tests=())
-
-    assert (seen.reason, rules(seen)) == ("weak", {"no-tests"})
+    assert (verdict.reason, rules(verdict)) == ("check", {"new-test"})
+    assert "assert 9 == 6" in verdict.findings[0].text
 
 
-def test_uncovered_lines_are_reported_despite_pragma(verdict):
+def test_candidate_without_new_tests_is_weak(judge):
+    verdict = judge(test=None, tests=())
+
+    assert (verdict.reason, rules(verdict)) == ("weak", {"no-tests"})
+
+
+def test_uncovered_lines_are_reported_despite_pragma(judge):
     branch = (
         "\n\ndef double(number):\n    if number > 100:  # pragma: no cover\n        number = 100\n"
         "        number += 0\n    return number * 2\n"
     )
-    seen = verdict({"app/main.py": MAIN + branch})
+    verdict = judge({"app/main.py": MAIN + branch})
 
-    assert (seen.reason, rules(seen)) == ("weak", {"coverage"})
-    assert [finding.line for finding in seen.findings] == [7, 8]
+    assert (verdict.reason, rules(verdict)) == ("weak", {"coverage"})
+    assert [finding.line for finding in verdict.findings] == [7, 8]
 
 
-def test_surviving_mutants_are_reported(verdict):
+def test_surviving_mutants_are_reported(judge):
     blind = (
         "from app.main import double\n\n\ndef test_double():\n    assert len(repr(double(3))) > 0\n"
     )
-    seen = verdict(test=blind)
+    verdict = judge(test=blind)
 
-    assert (seen.reason, rules(seen)) == ("weak", {"mutant"})
-    assert ("number * 2  ->  number + 2" in seen.findings[0].text) or any(
+    assert (verdict.reason, rules(verdict)) == ("weak", {"mutant"})
+    assert ("number * 2  ->  number + 2" in verdict.findings[0].text) or any(
         finding.line == 6 and "number * 2  ->  number + 2" in finding.text
-        for finding in seen.findings
+        for finding in verdict.findings
     )
 
 
-def test_order_dependent_tests_are_flaky(verdict):
+def test_order_dependent_tests_are_flaky(judge):
     steps = "".join(
         f"\n\ndef test_{at}():\n    assert double(len(DONE)) == {2 * at}\n    DONE.append(1)\n"
         for at in range(6)
     )
-    seen = verdict(test="from app.main import double\n\nDONE = []\n" + steps, repeats=2)
+    verdict = judge(test="from app.main import double\n\nDONE = []\n" + steps, repeats=2)
 
-    assert (seen.reason, rules(seen)) == ("flaky", {"flaky"})
+    assert (verdict.reason, rules(verdict)) == ("flaky", {"flaky"})
 
 
-def test_value_that_equals_everything_is_reported(verdict):
+def test_value_that_equals_everything_is_reported(judge):
     lie = "from app.main import lie\n\n\ndef test_lie():\n    assert lie(3) == [6]\n"
     files = {"app/main.py": MAIN + DOUBLE + LIAR, "tests/test_lie.py": lie}
-    seen = verdict(files, test=HONEST, tests=(NEW, "tests/test_lie.py"), coverage_floor=0.5)
+    verdict = judge(files, test=HONEST, tests=(NEW, "tests/test_lie.py"), coverage_floor=0.5)
 
-    assert (seen.reason, rules(seen)) == ("check", {"equals-everything"})
-    assert [finding.text.split()[0] for finding in seen.findings] == ["tests/test_lie.py::test_lie"]
+    assert (verdict.reason, rules(verdict)) == ("check", {"equals-everything"})
+    assert [finding.text.split()[0] for finding in verdict.findings] == [
+        "tests/test_lie.py::test_lie"
+    ]
 
 
-def test_failing_base_is_refused_unless_allowed(verdict):
+def test_failing_base_is_refused_unless_allowed(judge):
     base = {
         **BASE,
-        "tests/test_odd.py": ODD,  # coverage traces the second run
+        "tests/test_odd.py": ODD,  # fails in the second run, which has a tracer
         "tests/test_fails.py": "def test_fails():\n    assert 0\n",
         "tests/test_bad.py": "import nothing_like_it\n",
     }
     wrong = {"app/main.py": "def one():\n    return 2\n" + DOUBLE}
-    refused = verdict(base=base)
-    allowed = verdict(base=base, allow_failing_baseline=True)
-    broken = verdict(wrong, base=base, allow_failing_baseline=True)
+    refused = judge(base=base)
+    allowed = judge(base=base, allow_failing_baseline=True)
+    broken = judge(wrong, base=base, allow_failing_baseline=True)
 
     assert (refused.reason, allowed.reason, broken.reason) == ("missing", "pass", "regression")
     failed = ["tests/test_bad.py", "tests/test_fails.py::test_fails"]
@@ -144,21 +146,21 @@ def test_failing_base_is_refused_unless_allowed(verdict):
     assert "1 flaky" in allowed.says
 
 
-def test_missing_pytest_is_reported_with_install_command(verdict, tmp_path):
+def test_missing_pytest_is_reported_with_install_command(judge, tmp_path):
     venv.create(tmp_path / "bare", symlinks=True)
     python = str(tmp_path / "bare" / "bin" / "python")
     tools = Tools([python], (str(tmp_path / "bare"), sys.base_prefix))
-    seen, with_uv = verdict(tools=tools), verdict(base={**BASE, "uv.lock": ""}, tools=tools)
+    verdict, with_uv = judge(tools=tools), judge(base={**BASE, "uv.lock": ""}, tools=tools)
 
-    assert seen.reason == "missing"
-    assert f"{python} -m pip install 'pytest>=8' 'coverage>=7'" in seen.says
+    assert verdict.reason == "missing"
+    assert f"{python} -m pip install 'pytest>=8' 'coverage>=7'" in verdict.says
     assert "uv add --dev 'pytest>=8' 'coverage>=7'" in with_uv.says
 
 
-def test_sandbox_below_minimum_level_blocks_gate(verdict, monkeypatch):
+def test_sandbox_below_minimum_level_blocks_gate(judge, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
 
-    assert verdict(minimum_level="L3").reason == "missing"
+    assert judge(minimum_level="L3").reason == "missing"
 
 
 def test_endless_session_is_not_trusted(candidate, run_head):
@@ -177,13 +179,13 @@ def test_session_ending_early_reports_last_lines(candidate, run_head):
 
 
 def test_proof_without_interpreter_fails():
-    """That the gate tells its good candidate from its bad one is tested by `K11 --gates`."""
+    """`K11 --gates` tests that the gate tells its good candidate from its bad one."""
     rows = prove_test_gate(Tools(["no-such-python"]))
 
     assert [(row["got"], row["ok"]) for row in rows] == [("missing", False)] * 2
 
 
-def test_src_layout_with_unittest_tests_passes(verdict):
+def test_src_layout_with_unittest_tests_passes(judge):
     base = {
         "src/pack/__init__.py": "",
         "src/pack/deep/__init__.py": "",
@@ -215,16 +217,18 @@ def test_many(number, twice):
 """
     head = {"src/pack/deep/main.py": MAIN + DOUBLE, "app/main.py": None}
     tests = ("tests/unit/test_new.py",)
-    seen = verdict({**head, tests[0]: test}, None, base, tests, paths=("src",))
+    verdict = judge({**head, tests[0]: test}, None, base, tests, paths=("src",))
 
-    assert seen.reason == "pass", seen.findings[0].text
-    assert seen.facts["baseline_passed"] == 1
+    assert verdict.reason == "pass", verdict.findings[0].text
+    assert verdict.facts["baseline_passed"] == 1
 
 
-def test_target_without_tests_passes_with_new_tests(verdict):
-    """They are outside of what pytest collects by itself."""
+def test_target_without_tests_passes_with_new_tests(judge):
+    """The new test is outside `testpaths`, so pytest collects it only by name."""
     base = {name: text for name, text in BASE.items() if not name.startswith("tests/")}
     base["pyproject.toml"] = '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n'
-    seen = verdict({"spec/new.py": TEST}, None, base, ("spec/new.py",))
+    verdict = judge({"spec/new.py": TEST}, None, base, ("spec/new.py",))
 
-    assert (seen.reason, seen.facts["baseline_passed"]) == ("pass", 0), seen.findings[0].text
+    assert (verdict.reason, verdict.facts["baseline_passed"]) == ("pass", 0), verdict.findings[
+        0
+    ].text

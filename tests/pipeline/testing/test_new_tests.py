@@ -1,4 +1,4 @@
-"""What new tests are worth, seen in sessions that all cases share: whose fault a failure is, and blind tests."""
+"""Which new tests are weak and which failures are the code's fault; all cases share one session."""
 
 import copy
 
@@ -31,7 +31,7 @@ CASES = {  # new test -> (its text, the reason, the rule, a word of the finding)
 
 @pytest.fixture(scope="module")
 def sessions(candidate, run_head):
-    """(job, session on head, ids that pass before) of one candidate with all cases as files."""
+    """Return the job, the report on head and the ids passing before, with all cases as files."""
     texts = {f"tests/test_{name.replace(' ', '_')}.py": case[0] for name, case in CASES.items()}
     files = {"app/other.py": "import nothing_like_it\n", **texts}
     job = candidate(files, None, tests=tuple(texts))

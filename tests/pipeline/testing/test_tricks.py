@@ -1,4 +1,4 @@
-"""Tricks that get past the checks of files must still have no effect on what is seen."""
+"""Tricks that get past the file checks must not change the reported outcomes."""
 
 import importlib.util
 import marshal
@@ -52,12 +52,12 @@ def test_tricks_do_not_hide_wrong_code(candidate, run_head):
     assert report.list_doubts() == []
 
 
-def test_base_that_rewrites_reports_is_not_trusted(verdict):
+def test_base_that_rewrites_reports_is_not_trusted(judge):
     fails = {"conftest.py": PASSES, "tests/test_fails.py": "def test_fails():\n    assert 0\n"}
-    seen = verdict(base={**BASE, **fails})
+    verdict = judge(base={**BASE, **fails})
 
-    assert seen.reason == "missing"
-    assert "test_fails passed only in the report" in "".join(one.text for one in seen.findings)
+    assert verdict.reason == "missing"
+    assert "test_fails passed only in the report" in "".join(one.text for one in verdict.findings)
 
 
 def test_tree_is_restored_between_sessions(candidate):
@@ -137,7 +137,7 @@ def test_session_hides_key_and_reports_forged_events(candidate, run_head, monkey
 def test_editable_install_does_not_hide_candidate(
     candidate, run_head, tmp_path, monkeypatch, level
 ):
-    """Both kinds: a folder on the path, and a finder that comes before all others."""
+    """The install has a folder on the path and a finder before all others."""
     held_to(level, monkeypatch)
     elsewhere, python = tmp_path / "elsewhere", world.copy_environment(tmp_path / "editable")
     world.write_tree(elsewhere, {"app/__init__.py": "", "app/main.py": MAIN + DOUBLE})

@@ -1,4 +1,4 @@
-"""End a process with everything that it started, even what left its session to outlive it."""
+"""End a process and everything that it started, even processes that left its session."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants that lose theirs, where the system can do that (Linux)."""
+    """Become the parent of descendants whose parent ends. Only Linux supports that."""
     try:
         import ctypes
 
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     except (ImportError, OSError, AttributeError):
-        pass  # then a process that leaves its group lives until the box is closed
+        pass  # without it, a process that left its group lives until the sandbox is closed
 
 
 def end_process(pid: int, has_ended: bool) -> None:
@@ -27,14 +27,14 @@ def end_process(pid: int, has_ended: bool) -> None:
         os.waitpid(pid, 0)
     descendants = []
     generation = _list_children(os.getpid())
-    while generation:  # all are listed before one is killed: its children would get another parent
+    while generation:  # list all first, because the children of a killed process change parents
         descendants += generation
         generation = [child for parent in generation for child in _list_children(parent)]
     for descendant in descendants:
         _kill(os.kill, descendant)
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
-            pass  # forget those that ended meanwhile
+            pass  # collect the ended ones
     except ChildProcessError:
         pass
 
@@ -53,5 +53,5 @@ def _list_children(pid: int) -> list[int]:
             with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
                 children += map(int, file.read().split())
     except OSError:
-        pass  # it has ended meanwhile, or this system has no /proc
+        pass  # the process has ended, or this system has no /proc
     return children

@@ -1,8 +1,8 @@
-"""The parent in the box: read the plan, run its groups in order, and sign what was seen.
+"""Run inside the sandbox: read the plan, run its groups in order, and write a signed report.
 
-The standard library of any Python from 3.8 on is enough. Expected values never get in here, so
-nothing in here can be made to fit them. The key of the signature is in the plan, which is deleted
-before any code of the target runs.
+This needs only the standard library of Python 3.8 or newer. The expected values are not in the
+sandbox, so code in it cannot produce results to match them. The key of the signature is in the
+plan, which is deleted before any code of the target runs.
 """
 
 import os
@@ -24,6 +24,6 @@ def main(folder: str) -> None:
     groups = []
     for group in given["groups"]:
         if time.monotonic() >= deadline:
-            break  # the report lacks the groups that did not begin
+            break  # groups that did not begin are missing in the report
         groups.append(variant.run_group(group, given, files, key, deadline))
     plan.write_report(folder, key, {"python": sys.version.split()[0], "groups": groups})

@@ -1,4 +1,4 @@
-"""Run one piece of code in its own process: what it returns, prints and raises, and its time."""
+"""Run one piece of code in its own process; record its value, output, error and time."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from . import family
 OUTPUT_CHARS = 2_000
 TEXT_CHARS = 500
 SENT_BYTES = 100_000
-MEMORY_BYTES = 1 << 30  # less than the box has, so that only this code gets a MemoryError
+MEMORY_BYTES = 1 << 30  # less than the sandbox has, so that only this code gets a MemoryError
 PAUSE_S = 0.02
 NAME = "<code>"
 TIMEOUT, EXITED, KILLED, MEDDLED = "Timeout", "Exited", "Killed", "Meddled"
 
 
 def build_failure(error_type: str, error: str, ms: float = 0.0, stdout: str = "") -> dict[str, Any]:
-    """Return a result without a value, as our side of the pipe reports it."""
+    """Return a result without a value."""
     return {
         "success": False,
         "output": "",
@@ -43,7 +43,7 @@ def build_failure(error_type: str, error: str, ms: float = 0.0, stdout: str = ""
 
 
 def import_function(plan: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the function, or None, and how the import ended."""
+    """Import the function of the plan. Return (the function or None, how the import ended)."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(nowhere, fd)
@@ -63,7 +63,7 @@ def import_function(plan: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 def run_piece(
     code: str, function: Any, plan: dict[str, Any], seconds: float, forget: Callable[[], None]
 ) -> dict[str, Any]:
-    """Run the code in a child and return its result; everything that it started ends with it."""
+    """Run the code in a child process and return its result; end everything that it started."""
     shutil.rmtree(plan["tmp"], ignore_errors=True)
     os.makedirs(plan["tmp"], exist_ok=True)
     token = secrets.token_hex(16).encode()
@@ -85,7 +85,7 @@ def run_piece(
     text = printed.decode("utf-8", "replace")[:TEXT_CHARS]
     lines = [line[len(token) :] for line in sent.split(b"\n")[:-1] if line.startswith(token)]
     if status is None:
-        return build_failure(TIMEOUT, "It did not end in its time.", ms, text)
+        return build_failure(TIMEOUT, "It did not end within its time limit.", ms, text)
     if len(lines) == 1:
         return dict(json.loads(lines[0]), stdout=text)
     if lines:
@@ -100,7 +100,7 @@ def run_piece(
 def _watch_child(
     pid: int, result: int, stdout: int, deadline: float
 ) -> tuple[bytes, bytes, int | None]:
-    """Return what the child sent, what it printed, and its status, or None if its time was up."""
+    """Return what the child sent, what it printed, and its exit status; None after a timeout."""
     received = {result: bytearray(), stdout: bytearray()}
     bytes_max = {result: SENT_BYTES, stdout: 4 * TEXT_CHARS}
     readers, status = [result, stdout], None
@@ -121,7 +121,7 @@ def _watch_child(
 def _read_ready(
     readers: list[int], received: dict[int, bytearray], bytes_max: dict[int, int], seconds: float
 ) -> bool:
-    """Read what is there and keep the beginning of it; return whether there was anything."""
+    """Read what is available, keep at most `bytes_max` of it, and return whether there was any."""
     if not readers:
         time.sleep(seconds and 0.001)
         return False
@@ -137,7 +137,10 @@ def _read_ready(
 def _run_child(
     code: str, namespace: dict[str, Any], stdout_writer: int, result_writer: int, token: bytes
 ) -> None:
-    """Run the code and send its result; never return. The defaults outlive a patched module."""
+    """Run the code, send its result, and exit.
+
+    `send` binds json.dumps and os.write as defaults, because the code may patch these modules.
+    """
 
     def send(
         event: dict[str, Any],
@@ -164,7 +167,7 @@ def _run_child(
 
 
 def _run_code(code: str, namespace: dict[str, Any]) -> dict[str, Any]:
-    """Return the value of the last line, which is an expression, or the error."""
+    """Run the code; return the value of its last line, which is an expression, or its error."""
     clock = time.perf_counter
     start = clock()
     result = build_failure("", "")
@@ -183,7 +186,7 @@ def _run_code(code: str, namespace: dict[str, Any]) -> dict[str, Any]:
     try:
         sys.stdout.flush()
     except Exception:
-        pass  # the code closed it, and what it printed is gone
+        pass  # the code closed stdout, so its output is lost
     return result
 
 

@@ -1,7 +1,8 @@
-"""Run one version of the tree: a process imports the function once and forks for each code.
+"""Run pieces of code on one version of the tree.
 
-This parent never imports anything of the target. If a piece of code ends the importing process, it
-only loses itself: a new process continues with the others.
+One process imports the function and forks for each piece of code; its parent never imports anything
+of the target. If a piece of code ends the importing process, that piece fails, and a new process
+continues with the others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...gates.tests.box.tree import RestorableTree
 from . import family, piece
 
 BLOCK_BYTES = 65_536
-GRACE_S = 5.0  # of a machine under load, between the time of a piece of code and our patience
+GRACE_S = 5.0  # added to the time limit of a piece of code, for a machine under load
 
 
 def run_group(
@@ -27,8 +28,8 @@ def run_group(
     key: bytearray,
     deadline: float,
 ) -> dict[str, Any]:
-    """Return how the import ended and the result of each piece of code that was in time."""
-    seen: dict[str, Any] = {"import": None, "results": {}}
+    """Return how the import ended, and the result of each piece of code that ran in time."""
+    report: dict[str, Any] = {"import": None, "results": {}}
     items = list(group["items"])
     while True:
         files.restore(group["edits"])
@@ -36,35 +37,35 @@ def run_group(
         try:
             imported = stream.read_event(plan["import_s"], deadline)
             if imported is None and time.monotonic() >= deadline:
-                return seen  # our time was up, not that of the import
+                return report  # the time of the whole session was over, not that of the import
             if imported is None:
                 imported = piece.build_failure(
                     *(piece.TIMEOUT, "The import did not end.")
                     if stream.is_late
                     else (piece.EXITED, "The import ended the process.")
                 )
-            seen["import"] = imported
+            report["import"] = imported
             if imported["error_type"]:
-                return seen
+                return report
             while items:
                 result = stream.read_event(group["item_s"] + GRACE_S, deadline)
                 if result is None:
                     break
-                seen["results"][items.pop(0)["id"]] = result
+                report["results"][items.pop(0)["id"]] = result
                 if group["stop"] and result["error_type"] == piece.TIMEOUT:
-                    return seen
+                    return report
             if not items or time.monotonic() >= deadline:
-                return seen
+                return report
         finally:
             stream.close()
         says = "It ended the process that ran it."
-        seen["results"][items.pop(0)["id"]] = piece.build_failure(piece.KILLED, says)
+        report["results"][items.pop(0)["id"]] = piece.build_failure(piece.KILLED, says)
         if not items:
-            return seen
+            return report
 
 
 class _Stream:
-    """The importing process and the lines that it sends; lines without its token do not count."""
+    """Start the importing process and read its lines; lines without its token are ignored."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class _Stream:
         self._reader, writer = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            key[:] = bytes(len(key))  # frames above this one still hold it
+            key[:] = bytes(len(key))  # outer frames still refer to this array
             self._token = b""
             os.close(self._reader)
             run_items(group, items, plan, files, _Sender(writer, token))
@@ -111,7 +112,7 @@ class _Stream:
 
 
 class _Sender:
-    """The way back to the parent, which a piece of code forgets before it begins."""
+    """Send events to the parent. A child calls `forget` before its piece of code runs."""
 
     def __init__(self, writer: int, token: bytearray):
         self._writer = writer
@@ -134,7 +135,7 @@ def run_items(
     files: RestorableTree,
     send: _Sender,
 ) -> None:
-    """Import in the new process, then run each piece of code in its own; never return."""
+    """Import the function, then run each piece of code in its own process; exit at the end."""
     try:
         os.setpgid(0, 0)
         family.adopt_orphans()

@@ -28,9 +28,9 @@ BESIDE = frozenset(
 def run_mypy(job: Job, files: ToolTree, tree: str) -> ToolResult:
     """Run mypy on one tree and return its errors. If it failed, the list may be incomplete."""
     config, lists = read_mypy_settings(files.folder)
-    names_sources = any(name in lists for name in ("files", "packages", "modules"))
-    sources = [] if names_sources else _list_sources(files.folder, job.tools.paths)
-    if not names_sources and not sources:
+    has_sources = any(name in lists for name in ("files", "packages", "modules"))
+    sources = [] if has_sources else _list_sources(files.folder, job.tools.paths)
+    if not has_sources and not sources:
         return ToolResult("mypy", [])
     has_src = "src" in job.tools.paths
     version = re.findall(r"\d+", job.tools.versions.get("mypy", ""))[:2]
@@ -40,13 +40,13 @@ def run_mypy(job: Job, files: ToolTree, tree: str) -> ToolResult:
     words = [*form, f"--config-file={config}", f"--cache-dir={CACHE}"]
     # Settings may name an interpreter that is not in an export, such as .venv/bin/python.
     words.append(f"--python-executable={job.tools.python[0]}")
-    if not names_sources and not has_src:
+    if not has_sources and not has_src:
         # Scripts of the same name in two folders are two modules; below src/, paths name modules.
         words.append("--explicit-package-bases")
     boxed = files.run_tool(
         [*job.tools.python, "-I", "-m", "mypy", *words, *sources],
         tree,
-        {"MYPYPATH": "src"} if has_src and not names_sources else {},
+        {"MYPYPATH": "src"} if has_src and not has_sources else {},
     )
     if boxed.timed_out or boxed.stdout.left_out:
         return make_broken_result("mypy", boxed, "its output is too long", files.folder)
@@ -74,6 +74,7 @@ def _list_sources(folder: str, roots: tuple[str, ...]) -> list[str]:
 
 
 def _parse_errors(files: ToolTree, text: str) -> list[LocatedFinding]:
+    """Return the errors in mypy's output, which is JSON or text depending on its version."""
     errors = []
     for line in text.splitlines():
         match = LINE.match(line.strip())
@@ -84,7 +85,8 @@ def _parse_errors(files: ToolTree, text: str) -> list[LocatedFinding]:
             except ValueError:
                 continue
         if row.keys() >= KEYS and row["severity"] == "error":
-            path, number = files.make_relative_path(row["file"]), max(int(row["line"] or 0), 0)
+            path = files.make_relative_path(row["file"])
+            number = max(int(row["line"] or 0), 0)
             message = " ".join(filter(None, (row["message"], row.get("hint"))))
             source = files.read_line(path, number)
             errors.append(LocatedFinding(row["code"] or "mypy", message, path, number, source))

@@ -27,7 +27,8 @@ def judge_with_own_command(job: Job, name: str, judge: Callable[[Job], Verdict])
         return first
     second = judge_own_command(job, name)
     summary = " ".join(filter(None, (first.says, second.says)))
-    runs, facts = [*first.runs, *second.runs], {**first.facts, **second.facts}
+    runs = [*first.runs, *second.runs]
+    facts = {**first.facts, **second.facts}
     return Verdict(second.reason, summary, second.findings, runs, facts)
 
 
@@ -41,16 +42,18 @@ def judge_own_command(job: Job, name: str) -> Verdict:
     head = _run_command(job, name, files, job.head, job.head_tree, name == "test")
     words = job.settings.commands[name]
     facts = {"own": words}
-    shown = f"`{' '.join(words)}`"
+    command_line = f"`{' '.join(words)}`"
     if has_passed(head):
         if name != "test" or name not in job.settings.replaces or not job.tests:
-            return Verdict("pass", f"{shown} passes.", [], [head], facts)
+            return Verdict("pass", f"{command_line} passes.", [], [head], facts)
         # New tests that also pass without the change prove nothing.
         before = _run_command(job, name, files, job.base, job.base_tree, True)
         if not has_passed(before):
-            summary = f"{shown} passes, and fails on the base with the new tests."
+            summary = f"{command_line} passes, and fails on the base with the new tests."
             return Verdict("pass", summary, [], [before, head], facts)
-        summary = f"{shown} also passes on the base with the new tests, so they prove nothing."
+        summary = (
+            f"{command_line} also passes on the base with the new tests, so they prove nothing."
+        )
         useless = [Finding("passes-on-base", summary, path) for path in job.tests]
         return Verdict("weak", summary, useless, [before, head], facts)
     located = _locate_findings(files, head)
@@ -59,7 +62,7 @@ def judge_own_command(job: Job, name: str) -> Verdict:
     if has_passed(base):
         findings = [one.finding for one in located]
         findings = findings or [Finding(name, describe_output(head, files.folder))]
-        summary = f"{shown} fails with exit code {head.exit_code}."
+        summary = f"{command_line} fails with exit code {head.exit_code}."
         return Verdict(FAILURES[name], summary, findings, runs, facts)
     before_change = _locate_findings(files, base)
     findings = find_new_findings(before_change, located, job.changed)
@@ -113,16 +116,19 @@ def describe_output(boxed: sandbox.SandboxResult, folder: str) -> str:
 def _run_command(
     job: Job, name: str, files: ToolTree, tree: str, tree_hash: str, with_tests: bool = False
 ) -> sandbox.SandboxResult:
+    """Run the command on a copy of `tree`, by default without the new tests."""
     files.fill_from(tree, with_tests)
     return files.run_tool(resolve_command(job, job.settings.commands[name]), tree_hash)
 
 
 def _locate_findings(files: ToolTree, boxed: sandbox.SandboxResult) -> list[LocatedFinding]:
+    """Return a finding for each output line of the form "path:line: text"."""
     findings = []
     for text in (boxed.stdout.text() + "\n" + boxed.stderr.text()).splitlines():
         hit = LINE.match(text)
         if hit:
-            path, line = files.make_relative_path(hit["path"]), int(hit["line"])
+            path = files.make_relative_path(hit["path"])
+            line = int(hit["line"])
             source = files.read_line(path, line)
             findings.append(LocatedFinding("own", hit["text"], path, line, source))
     return findings

@@ -20,8 +20,10 @@ def run_ruff(job: Job, files: ToolTree, tree: str) -> ToolResult:
     findings = []
     try:
         for row in json.loads(boxed.stdout.text()):
-            path, line = files.make_relative_path(row["filename"]), row["location"]["row"]
-            rule, source = row["code"] or "invalid-syntax", files.read_line(path, line)
+            path = files.make_relative_path(row["filename"])
+            line = row["location"]["row"]
+            rule = row["code"] or "invalid-syntax"
+            source = files.read_line(path, line)
             findings.append(LocatedFinding(rule, row["message"], path, line, source))
     except (ValueError, TypeError, KeyError, AttributeError):
         return make_broken_result("ruff", boxed, "its output cannot be read", files.folder)

@@ -53,6 +53,7 @@ def list_suppressions(data: bytes) -> list[tuple[int, str]]:
 
 
 def _read_file(folder: str, path: str) -> bytes:
+    """Return the content of a file; b"" if it cannot be read."""
     try:
         with open(os.path.join(folder, path), "rb") as file:
             return file.read()

@@ -23,20 +23,20 @@ def find_empty_tests(job: Job) -> list[Finding]:
                 module = ast.parse(file.read())
         except (OSError, SyntaxError, ValueError):
             continue  # the test session reports it
-        known = {node.name: node for node in ast.walk(module) if isinstance(node, Function)}
+        functions = {node.name: node for node in ast.walk(module) if isinstance(node, Function)}
         for node in module.body:
             prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
             for test in node.body if isinstance(node, ast.ClassDef) else [node]:
                 if not isinstance(test, Function) or not test.name.startswith("test"):
                     continue
-                if not _has_assertion(test, known, set()):
+                if not _has_assertion(test, functions, set()):
                     text = f"{prefix}{test.name} asserts nothing that could be false."
                     findings.append(Finding("asserts-nothing", text, path, test.lineno))
     return findings
 
 
-def _has_assertion(function: Function, known: dict[str, Function], seen: set[str]) -> bool:
-    """Return whether the function, or one of the same file that it calls, asserts something."""
+def _has_assertion(function: Function, functions: dict[str, Function], seen: set[str]) -> bool:
+    """Return whether the function, or one that it calls in the same file, asserts something."""
     for node in _list_reachable(function.body):
         if isinstance(node, ast.Assert) and not _is_always_true(node.test):
             return True
@@ -46,10 +46,10 @@ def _has_assertion(function: Function, known: dict[str, Function], seen: set[str
                 return True
         if isinstance(node, ast.Call):
             name = _read_name(node.func)
-            if name in known and name not in seen:
-                if _has_assertion(known[name], known, {*seen, name}):
+            if name in functions and name not in seen:
+                if _has_assertion(functions[name], functions, {*seen, name}):
                     return True
-            elif name in RAISES or (name not in known and _is_checker(name, node.args)):
+            elif name in RAISES or (name not in functions and _is_checker(name, node.args)):
                 return True
     return False
 

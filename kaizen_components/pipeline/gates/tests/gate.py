@@ -74,7 +74,8 @@ def _judge_job(job: Job) -> Verdict:
         text = f"{broken}: exit code {broken.boxed.exit_code}.\n{end}"
         runs = [*case.runs, broken.boxed]
         return Verdict("check", f"{broken}.", [Finding("session", text)], runs, case.facts)
-    facts, mutants = case.facts, case.facts["mutants"]
+    facts = case.facts
+    mutants = facts["mutants"]
     killed = "no mutant possible"
     if mutants["made"]:
         killed = f"{mutants['killed']} of {mutants['tried']} mutants killed"

@@ -40,17 +40,17 @@ def measure_coverage(job: Job, head: SessionReport) -> Coverage:
     """Return the executable changed lines and the tests that ran each of them."""
     coverage = Coverage()
     for path in list_product_files(job):
-        seen = head.lines.get(path, NOT_MEASURED)
-        if "error" in seen:
+        measured = head.lines.get(path, NOT_MEASURED)
+        if "error" in measured:
             coverage.unparsed.append(path)
             continue
         source = os.path.join(job.head, path)
         first = map_first_lines(source)
         lines = {first.get(line, line) for line in job.changed[path]}
-        for line in (lines - list_excluded_lines(source)) & set(seen["can_run"]):
+        for line in (lines - list_excluded_lines(source)) & set(measured["can_run"]):
             coverage.executable.add((path, line))
-            if str(line) in seen["ran"]:
-                coverage.tests_by_line[path, line] = set(seen["ran"][str(line)]) - {""}
+            if str(line) in measured["ran"]:
+                coverage.tests_by_line[path, line] = set(measured["ran"][str(line)]) - {""}
     return coverage
 
 
@@ -97,6 +97,7 @@ def is_outside_tests(test: ast.expr) -> bool:
 
 
 def _parse_file(path: str) -> ast.Module:
+    """Return the syntax tree of a file; an empty one if it cannot be parsed."""
     try:
         with open(path, encoding="utf-8") as file:
             return ast.parse(file.read())

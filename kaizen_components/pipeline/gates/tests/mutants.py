@@ -177,6 +177,7 @@ def _subtract_one(value: ast.expr) -> ast.BinOp:
 
 
 def _copy_with(node: ast.AST, **parts: Any) -> ast.AST:
+    """Return a shallow copy of a node with other values of some fields."""
     new = copy.copy(node)
     for name, value in parts.items():
         setattr(new, name, value)
@@ -197,5 +198,5 @@ def _splice_change(path: str, rows: list[bytes], node: Any, changed: Any) -> Mut
         compile(text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    shown = becomes.strip("()") if becomes.count("(") == 1 else becomes
-    return Mutant(path, node.lineno, ast.unparse(node), shown, text)
+    short = becomes.strip("()") if becomes.count("(") == 1 else becomes
+    return Mutant(path, node.lineno, ast.unparse(node), short, text)

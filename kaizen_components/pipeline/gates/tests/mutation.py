@@ -54,8 +54,9 @@ def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str
 
     Stop after settings.mutation_s, or as soon as the rest cannot change the verdict.
     """
-    possible, first_lines = [], {}
-    gutted = None
+    possible: list[Mutant] = []
+    gutted: Mutant | None = None
+    first_lines = {}
     for path in line_coverage.list_product_files(job):
         with open(os.path.join(job.head, path), encoding="utf-8", newline="") as file:
             source = file.read()
@@ -75,7 +76,8 @@ def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str
         if mutant is not gutted and where in coverage.executable and tests is None:
             mutation.survivors.append(mutant)  # no test runs it
             continue
-        name, edits = "gutted" if mutant is gutted else "mutant", {mutant.path: mutant.text}
+        name = "gutted" if mutant is gutted else "mutant"
+        edits = {mutant.path: mutant.text}
         chosen = new if mutant is gutted else sorted(tests or new)
         wait_s = WAIT_FACTOR * cpu_s
         plans.append(session.plan_session(name, "head", chosen, wait_s, edits=edits, **limits))

@@ -60,8 +60,9 @@ def check_new_tests(job: Job, head: SessionReport, passing: set[str]) -> tuple[s
     findings: dict[str, list[Finding]] = {"weak": [], "check": []}
 
     def add_failure(path: str, id: str, outcome: Outcome) -> None:
+        """Add a finding, as weak if the failure is the test's own fault."""
         text = f"{id} {KIND_WORDS.get(outcome.kind, f'is {outcome.kind}')}:\n{outcome.text}"
-        # It is the test's own mistake if its own frame raised it, or if it skips itself.
+        # It is the test's own fault if its frame raised such an error, or if it skips itself.
         is_own = outcome.path in ("", path)
         is_mistake = outcome.kind in SKIPS or outcome.type in MISTAKES
         lacks_plugin = NO_PLUGIN in outcome.text and outcome.kind not in SKIPS

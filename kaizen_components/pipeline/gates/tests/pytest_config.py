@@ -57,6 +57,7 @@ def list_blocked_plugins(path: str) -> list[str]:
 
 
 def _has_section(path: str, section: str) -> bool:
+    """Return whether a configuration file has a section for pytest."""
     try:
         if path.endswith(".toml"):
             with open(path, "rb") as file:

@@ -17,7 +17,8 @@ def find_regressions(before: Baseline, head: SessionReport) -> list[Finding]:
     """Return one finding for each id that passed on the base and does not on head."""
     findings = []
     for id in before.passed:
-        path, outcome = id.split("::")[0], head.outcomes.get(id)
+        path = id.split("::")[0]
+        outcome = head.outcomes.get(id)
         if outcome is None:
             text = f"{id} passed before and is missing now."
             if path in head.uncollected:

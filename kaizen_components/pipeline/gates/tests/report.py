@@ -45,7 +45,8 @@ class SessionReport:
                 self.uncollected[event["id"]] = Outcome(event)
             elif event["kind"] == "test":
                 outcomes = self._canaries if event["own"] else self.outcomes
-                name, outcome = event["own"] or event["id"], Outcome(event)
+                name = event["own"] or event["id"]
+                outcome = Outcome(event)
                 before = outcomes.setdefault(name, outcome)
                 if RANK.index(outcome.kind) > RANK.index(before.kind):
                     outcomes[name] = outcome
@@ -56,9 +57,9 @@ class SessionReport:
         self.outcomes |= other.outcomes
         self.uncollected |= other.uncollected
         self.cpu_s += other.cpu_s
-        for path, seen in other.lines.items():
-            ran = self.lines.setdefault(path, seen)["ran"]
-            for line, tests in seen["ran"].items():
+        for path, measured in other.lines.items():
+            ran = self.lines.setdefault(path, measured)["ran"]
+            for line, tests in measured["ran"].items():
                 ran[line] = sorted({*ran.get(line, []), *tests})
 
     def find_kind(self, name: str) -> str:

@@ -45,6 +45,7 @@ def run_sessions(
     trees = sorted({plan["tree"] for plan in sessions})
 
     def prepare(folder: str) -> dict[str, Any]:
+        """Copy the trees and the configuration; return the plan."""
         for name in trees:
             place = os.path.join(folder, "trees", name)
             source = job.head if name == "head" else job.base
@@ -65,4 +66,4 @@ def run_sessions(
     last_lines = "\n".join(boxed.stderr.text().strip().splitlines()[-LINES_SHOWN:])
     # Not strict: the last sessions may not have run.
     pairs = zip(report["sessions"], sessions, strict=False)
-    return [SessionReport(seen, plan, last_lines) for seen, plan in pairs], boxed
+    return [SessionReport(facts, plan, last_lines) for facts, plan in pairs], boxed

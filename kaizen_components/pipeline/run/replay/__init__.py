@@ -1,1 +1,1 @@
-"""Judge a run again from its records, or reuse its answers (P6)."""
+"""Replay a run from its records (P6), or use its answers in a new run."""

@@ -1,4 +1,4 @@
-"""Compare a recorded verdict with the one that the same inputs give now."""
+"""Compare a recorded verdict with the verdict of a replay."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ FindingKey = tuple[str, int, str, str]
 def compare_verdict(
     event: dict[str, Any], proof: dict[str, Any] | None, verdict: Verdict | None
 ) -> Row:
-    """Return one row of a replay; `verdict` is None without an answer or an objection."""
+    """Return one row of a replay; `verdict` is None if there was no answer to check."""
     row = {"step": event["step"], "attempt": event["attempt"], "recorded": event["reason"]}
     if verdict is None and event["reason"] == MISSING:
-        why = "There was no answer, so there is nothing to judge again."
+        why = "There was no answer, so there is nothing to replay."
         return {**row, "replayed": None, "same": None, "why": why}
     if verdict is None:
-        why = f"It was {event['reason']}, and nothing speaks against asking now."
+        why = f"It was {event['reason']} without an answer; now the question would be asked."
         return {**row, "replayed": None, "same": False, "why": why}
-    payload, why = event["payload"], ""
+    payload = event["payload"]
+    why = ""
     was = _list_keys(payload["findings"])
     now = _list_keys([finding.as_dict() for finding in verdict.findings[:FINDINGS_MAX]])
     if event["reason"] != verdict.reason:
@@ -43,13 +44,13 @@ def compare_verdict(
         gone, new = _describe_keys(set(was) - set(now)), _describe_keys(set(now) - set(was))
         why = f"The findings differ. Not found now: {gone}. Found now: {new}."
     elif payload["fingerprint"] != fingerprint_verdict(verdict):
-        why = "The same findings have another fingerprint."
+        why = "The findings are the same, but their fingerprint differs."
     changed = _list_changes(event, proof, verdict)
     return {**row, "replayed": verdict.reason, "same": not why, "why": why, "changed": changed}
 
 
 def _list_keys(findings: list[dict[str, Any]]) -> list[FindingKey]:
-    """Return the findings without times, addresses and temporary folders."""
+    """Return the findings in order, without times, addresses and temporary folders."""
     return sorted(
         (finding["path"], finding["line"], finding["rule"], mask_variable_parts(finding["text"]))
         for finding in findings
@@ -68,7 +69,7 @@ def _describe_keys(keys: set[FindingKey]) -> str:
 def _list_changes(
     event: dict[str, Any], proof: dict[str, Any] | None, verdict: Verdict
 ) -> list[str]:
-    """Describe changed circumstances and wording, which do not make a verdict different."""
+    """Describe changes of tools, sandbox and wording; they do not make a verdict different."""
     was = _flatten_facts(event["payload"].get("facts", {}))
     now = _flatten_facts(json.loads(encode_canonical(verdict.facts)))
     pairs = [
@@ -90,9 +91,9 @@ def _list_changes(
 
 
 def _flatten_facts(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts with each tool's version by its name, and without times."""
-    rest = {name: value for name, value in facts.items() if name not in ("versions", "ms")}
-    return {**rest, **facts.get("versions", {})}
+    """Return the facts without times, and with the version of each tool under its name."""
+    others = {name: value for name, value in facts.items() if name not in ("versions", "ms")}
+    return {**others, **facts.get("versions", {})}
 
 
 def _shorten(value: Any) -> str:

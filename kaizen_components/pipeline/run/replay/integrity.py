@@ -1,4 +1,4 @@
-"""Check that a run's answers and files are still what was recorded."""
+"""Check that a run's answers and result files have not changed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ CHANGED = "changed"
 
 
 def explain_changed_answer(db: Reader, event: dict[str, Any]) -> str:
-    """Say how the recorded text differs from the answer that was given; "" if it does not."""
+    """Return a sentence if the recorded text no longer has the hash of the answer, else ""."""
     was, now = event["payload"].get("sha256"), hash_text(recorder.load_body(db, event["id"]))
     if was in (None, now):
         return ""
     hashes = f"its sha256 was {was[:HASH_CHARS]} and is {now[:HASH_CHARS]}"
-    return f"The answer on record is not the one that was given: {hashes}."
+    return f"The recorded answer was changed: {hashes}."
 
 
 def list_changed_answers(db: Reader, event: dict[str, Any]) -> list[Row]:
-    """Return a row of a replay if the answer was changed, else nothing."""
+    """Return one row of a replay if the answer was changed, else []."""
     why = explain_changed_answer(db, event)
     place = {"step": event["step"], "attempt": event["attempt"]}
     row = {**place, "recorded": "answered", "replayed": CHANGED, "same": False, "why": why}
@@ -35,7 +35,7 @@ def list_changed_answers(db: Reader, event: dict[str, Any]) -> list[Row]:
 
 
 def list_changed_files(db: Reader, place: Place, events: list[dict[str, Any]]) -> list[str]:
-    """Describe the result files that have changed or are gone. No verdict rests on them."""
+    """Describe each result file that has changed or is gone. No verdict depends on them."""
     changes = []
     for event in events:
         for ref in event["payload"]["artifacts"].values() if event["event"] == "ended" else ():

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def record_replay(
-    write: WriteLater, store: Store, run: Row, report: dict[str, Any], seen: dict[str, Any]
+    write: WriteLater, store: Store, run: Row, report: dict[str, Any], proof_values: dict[str, Any]
 ) -> dict[str, Any]:
-    """Record the report and return the answer of P6."""
+    """Record the report, with a proof if every verdict is the same; return the answer of P6."""
     rows = report["steps"]
     verdicts = [row for row in rows if row["replayed"] != CHANGED]
     judged = sum(row["same"] is not None for row in verdicts)
-    # A file that is named by its content: the same replay twice is one file.
+    # The name has the hash of the content, so equal reports share a file.
     text = json.dumps(_redact(report), indent=1, ensure_ascii=False) + "\n"
     sha256 = hash_text(text)
     name = f"{run['id']}-{sha256[:12]}.json"
@@ -37,7 +37,7 @@ def record_replay(
         "about_id": run["id"],
     }
 
-    def do(tx: Writer) -> dict[str, Any]:
+    def add_records(tx: Writer) -> dict[str, Any]:
         task = tx.find("task", run["task_id"])
         if not report["same"] or not judged:
             row = tx.add("artifact", {"task_id": task["id"], **artifact}, of=(task, run))
@@ -45,15 +45,15 @@ def record_replay(
         argv = ["kaizen", "P6", "--id", run["id"]]
         values = {
             "task_id": task["id"], "about_id": run["id"], "title": f"Replay of {run['id']}",
-            "summary": f"Judged again, {judged} verdicts are as recorded.", "argv": argv,
+            "summary": f"A replay gave the same {judged} verdicts.", "argv": argv,
             "command": join_words(argv), "exit_code": 0, "outcome": "passed", "stdout_hash": sha256,
             "stderr_hash": hash_text(""), "commit_hash": run["base_commit"],
-            "platform": proof.describe_platform(), **seen,
+            "platform": proof.describe_platform(), **proof_values,
         }  # fmt: skip
         row = proof.add_witnessed_proof(tx, values, (task, run), {"stdout": artifact})
         return {"artifact_id": row["stdout_id"], "proof_id": row["id"]}
 
-    ids = write(do)
+    ids = write(add_records)
     code = choose_exit_code(report)
     return {
         "id": run["id"], "kind": "run", "same": report["same"], "verdicts": judged,
@@ -66,7 +66,7 @@ def record_replay(
 
 
 def choose_exit_code(report: dict[str, Any]) -> int:
-    """Return 0 for the same verdicts, 5 if something needed to compare is missing now, else 1."""
+    """Return 0 if all verdicts are the same, 5 if a tool is missing now, else 1."""
     different = [row["replayed"] for row in report["steps"] if row["same"] is False]
     if not different:
         return 0

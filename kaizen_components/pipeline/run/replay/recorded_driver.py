@@ -1,7 +1,7 @@
-"""A driver that asks no model: it gives the answers of another run to the same questions.
+"""The driver "replay": it repeats the answers of another run instead of asking a model.
 
-Answers are keyed by step, attempt and the hash of the question. Without a match the run ends as
-blocked and says what differs.
+An answer is found by its step, its attempt and the hash of its question. Without a match the run
+ends as blocked and says what differs.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class RecordedDriver:
             raise Usage(
                 "no_source",
                 "--driver replay needs --from.",
-                "It gives the answers of a run again.",
-                "Name the run.",
+                "It repeats the answers of another run.",
+                "Name that run: --from RUN.",
             )
-        self.work: Any = None  # unused: what a scout looked up is in its answer
+        self.work: Any = None  # unused: a recorded answer needs no tools
         db = look()
         self.run = db.find("run", source)
         self.questions: dict[Place, dict[str, Any]] = {}
@@ -56,32 +56,34 @@ class RecordedDriver:
 
     def ask(
         self, step: Step, question: Question, on_text: OnText | None = None,
-        most_s: float | None = None, attempt: int = 1,
+        limit_s: float | None = None, attempt: int = 1,
     ) -> Reply:  # fmt: skip
         """Return the recorded answer, or raise an error that says which input differs."""
-        place, run_id = (step.name, attempt), self.run["id"]
+        place = (step.name, attempt)
+        run_id = self.run["id"]
         if place not in self.answers:
             there = ", ".join(f"{name} {number}" for name, number in self.answers) or "none"
             raise NotFound(
                 "no_recorded_answer",
-                f"{run_id} has no answer to {step.name} {attempt}.",
-                f"A verdict or a budget led elsewhere then. It has answers to: {there}.",
-                f"`P6 --id {run_id}` says which verdicts differ.",
+                f"{run_id} has no recorded answer to {step.name} {attempt}.",
+                f"The original run took another path. It has answers to: {there}.",
+                f"Run `P6 --id {run_id}` to see which verdicts differ.",
             )
         if self.changed[place]:
             raise Conflict(
                 "answer_changed",
                 f"The answer of {run_id} to {step.name} {attempt} was changed.",
                 self.changed[place],
-                "`K8` says what else was changed in the records.",
+                "Run `K8` to see every changed record.",
             )
-        recorded, answer = self.questions[place], self.answers[place]
+        recorded = self.questions[place]
+        answer = self.answers[place]
         if recorded["payload"]["input_hash"] != hash_question(question):
             raise Conflict(
                 "input_differs",
-                f"The question of {step.name} {attempt} is not the one that {run_id} answered.",
+                f"The question of {step.name} {attempt} differs from the one in {run_id}.",
                 describe_difference(self.texts[recorded["id"]], render_question(question)),
-                "Replay it on the commit that it started from.",
+                f"Replay on the commit {self.run['base_commit'][:12]} from which that run started.",
             )
         return Reply(
             self.texts[answer["id"]], model=answer["payload"].get("model") or "",

@@ -1,7 +1,7 @@
-"""P6: judge a run again from its records alone, and say whether every verdict is the recorded one.
+"""P6: replay a run from its records alone, and compare each verdict with the recorded one.
 
-Each recorded answer is checked again and each gate runs again on the candidate of that moment, in a
-temporary folder. Neither the run nor the target is changed.
+Each answer is checked again, and each gate runs again on the candidate of that time, in a temporary
+folder. Neither the run nor the target is changed.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ FOLDER = "replays"
 
 
 class PastJournal(Journal):
-    """A read-only journal of a run as it was before one of its events."""
+    """A read-only journal that shows a run as it was before one of its events."""
 
     def __init__(self, look: ReadNow, store: Store, run: dict[str, Any]):
         def refuse_write(record: Callable[[Writer], Any]) -> NoReturn:
-            raise AssertionError("a replay writes nothing into a run")
+            raise AssertionError("a replay must not write into a run")
 
         super().__init__(refuse_write, look, store, run)
         self.all = super().events()
@@ -49,7 +49,8 @@ class PastJournal(Journal):
 
     def go_before(self, event: dict[str, Any]) -> machine.State:
         """Go back to the moment before an event and return the state there."""
-        self.number, self.state = event["n"] - 1, self.states[event["n"] - 1]
+        self.number = event["n"] - 1
+        self.state = self.states[self.number]
         return self.state
 
     def events(self) -> list[dict[str, Any]]:
@@ -61,20 +62,21 @@ class Replay:
         self.past = past
         self.progress = progress
         self.engine = Engine(past, work, None, progress)
-        self.box = ""  # the protection of the newest command that was run
+        self.box = ""  # how the newest command was sandboxed
 
     def build_report(self) -> dict[str, Any]:
-        """Return the comparison; the same records, code and tools give the same report."""
+        """Replay every event and return the comparison; equal inputs give equal reports."""
         run, db = self.past.run, self.past.db
         rows: list[Row] = []
         questions: list[Row] = []
         for event in self.past.all:
             state = self.past.go_before(event)
             if event["event"] == "asked":
-                # Another prompt is reported, but it does not make a verdict another one.
+                # A changed question is reported, but does not count as a different verdict.
                 step = self.engine.protocol.steps[event["step"]]
                 question, _ = self.engine.try_question(step, state)
-                same, why = hash_question(question) == event["payload"]["input_hash"], ""
+                same = hash_question(question) == event["payload"]["input_hash"]
+                why = ""
                 if not same:
                     recorded = recorder.load_body(db, event["id"])
                     why = describe_difference(recorded, render_question(question))
@@ -94,6 +96,7 @@ class Replay:
         }  # fmt: skip
 
     def _judge_again(self, event: dict[str, Any], state: machine.State) -> Row:
+        """Run the checks or the gate of a verdict again, and compare the result."""
         self.progress.begin_step(event["step"], event["attempt"])
         step = self.engine.protocol.steps[event["step"]]
         verdict: Verdict | None
@@ -112,7 +115,7 @@ class Replay:
         return row
 
     def _compare_state(self, event: dict[str, Any], state: machine.State) -> list[Row]:
-        """Return a row if the machine does not lead where it led then."""
+        """Return a row if the state machine now gives another state after this event."""
         names = ("event", "step", "attempt", "reason", "at")
         given = {name: event[name] for name in names if event[name] is not None}
         then = self.past.states[event["n"]]
@@ -128,24 +131,24 @@ class Replay:
         return [{
             "step": event["step"] or event["event"], "attempt": event["attempt"], "recorded": was,
             "replayed": is_now, "same": False,
-            "why": f"After {after} the run leads elsewhere, or counts otherwise.",
+            "why": f"After {after} the state machine now gives another state.",
         }]  # fmt: skip
 
 
 def replay_run(
     look: ReadNow, store: Store, run: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (the report, columns of its proof); raise Unavailable if the base commit is gone."""
+    """Return (the report, values of its proof); raise Unavailable if the base commit is gone."""
     began = time.monotonic()
     progress = Progress()
     with _open_copy(store, run) as work:
         try:
-            progress.begin(run["id"], "replay")
-            again = Replay(PastJournal(look, store, run), work, progress)
-            report = again.build_report()
+            progress.begin_run(run["id"], "replay")
+            replay = Replay(PastJournal(look, store, run), work, progress)
+            report = replay.build_report()
             return report, {
                 "tree_hash": work.target.hash_files(run["base_commit"]),
-                "protection": again.box or "no command was run",
+                "protection": replay.box or "no command was run",
                 "duration_ms": round((time.monotonic() - began) * 1000),
             }
         finally:
@@ -154,10 +157,10 @@ def replay_run(
 
 @contextmanager
 def _open_copy(store: Store, run: dict[str, Any]) -> Iterator[Workspace]:
-    """Rebuild the run's workspace in a folder that is deleted afterwards."""
+    """Yield a copy of the run's workspace in a folder that is deleted afterwards."""
     place = os.path.join(store.place.work, FOLDER)
     os.makedirs(place, exist_ok=True)
-    for name in os.listdir(place):  # a replay that was killed has left its folder
+    for name in os.listdir(place):  # delete the folders of killed replays
         process = name.split("-")[1:2]
         if process and process[0].isdigit() and not _is_alive(int(process[0])):
             delete_path(os.path.join(place, name))
@@ -173,7 +176,7 @@ def _open_copy(store: Store, run: dict[str, Any]) -> Iterator[Workspace]:
                 "base_is_gone",
                 f"The commit that {run['id']} started from cannot be read: {commit}.",
                 f"{error.what} {error.why}".strip(),
-                "Restore the target or its commit, such as by `git fetch`, then replay again.",
+                "Restore the target or fetch the commit, then replay again.",
             ) from None
         yield work
     finally:
@@ -183,7 +186,8 @@ def _open_copy(store: Store, run: dict[str, Any]) -> Iterator[Workspace]:
 
 
 def _is_alive(process: int) -> bool:
-    if os.name != "posix":  # where signal 0 would end it
+    """Tell whether a process with that id runs."""
+    if os.name != "posix":  # signal 0 would end it there
         return True
     try:
         os.kill(process, 0)

@@ -1,8 +1,8 @@
 "use strict";
-// Without this script every row is simply there. With it, a longer table can be filtered by words.
+// Let the reader filter long tables by words. Without this script, all rows are visible.
 for (const input of document.querySelectorAll("input[data-filters]")) {
   const body = document.getElementById(input.dataset.filters).tBodies[0];
-  const told = document.getElementById(input.dataset.filters + "-told");
+  const count = document.getElementById(input.dataset.filters + "-count");
   input.parentElement.hidden = false;
   input.addEventListener("input", () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -12,12 +12,12 @@ for (const input of document.querySelectorAll("input[data-filters]")) {
       row.hidden = !words.every((word) => text.includes(word));
       shown += row.hidden ? 0 : 1;
     }
-    told.textContent = words.length ? shown + " of " + body.rows.length + " rows" : "";
+    count.textContent = words.length ? shown + " of " + body.rows.length + " rows" : "";
   });
 }
-// On paper the data of a chart cannot be opened, so it is open; afterwards it is as it was.
+// Paper cannot be clicked: open the data of each chart for printing, and close it afterwards.
 const opened = [];
 addEventListener("beforeprint", () => {
-  for (const one of document.querySelectorAll("details:not([open])")) { one.open = true; opened.push(one); }
+  for (const details of document.querySelectorAll("details:not([open])")) { details.open = true; opened.push(details); }
 });
 addEventListener("afterprint", () => { while (opened.length) { opened.pop().open = false; } });

@@ -31,7 +31,8 @@ def run_child(options: dict[str, Any], plan: dict[str, Any], send: Callable[...,
             resource.setrlimit(resource.RLIMIT_CPU, (options["cpu_s"], options["cpu_s"] + 1))
         import pytest
 
-        root, config = plan["root"], os.path.join(plan["folder"], "config", plan["config"])
+        root = plan["root"]
+        config = os.path.join(plan["folder"], "config", plan["config"])
         os.chdir(root)
         sys.argv[:] = ["pytest"]
         roots = [os.path.normpath(os.path.join(root, path)) for path in plan["paths"]]
@@ -65,7 +66,7 @@ def run_child(options: dict[str, Any], plan: dict[str, Any], send: Callable[...,
 
 
 def _start_coverage(root: str, files: list[str]) -> Any:
-    """Measure in memory, without the tree's configuration and comments that exclude lines."""
+    """Start coverage in memory. Ignore the tree's configuration and `pragma: no cover`."""
     import coverage
 
     try:
@@ -76,20 +77,21 @@ def _start_coverage(root: str, files: list[str]) -> Any:
     except ImportError:
         os.environ["COVERAGE_CORE"] = "pytrace"
     paths = [os.path.join(root, name) for name in files]
-    measured = coverage.Coverage(data_file=None, include=paths, config_file=False, messages=False)
-    measured.clear_exclude()
-    measured.start()
-    return measured
+    meter = coverage.Coverage(data_file=None, include=paths, config_file=False, messages=False)
+    meter.clear_exclude()
+    meter.start()
+    return meter
 
 
-def _read_coverage(measured: Any, root: str, files: list[str]) -> dict[str, Any]:
+def _read_coverage(meter: Any, root: str, files: list[str]) -> dict[str, Any]:
     """Return each file's executable lines and the tests that ran each line ("" for an import)."""
-    measured.stop()
-    data, lines = measured.get_data(), {}
+    meter.stop()
+    data = meter.get_data()
+    lines = {}
     for name in files:
         path = os.path.join(root, name)
         try:
-            can_run = measured.analysis2(path)[1]
+            can_run = meter.analysis2(path)[1]
         except Exception as error:  # no source, or not Python
             lines[name] = {"error": f"{error}"[:300], "can_run": [], "ran": {}}
             continue

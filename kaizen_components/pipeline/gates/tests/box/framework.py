@@ -33,6 +33,7 @@ class FrameworkSnapshot:
 
 
 def _list_parts() -> Iterator[tuple[str, Part]]:
+    """Yield the watched objects of all loaded modules by their names."""
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] in WATCHED and isinstance(module, types.ModuleType):
             yield from _list_members(name, vars(module))
@@ -43,6 +44,7 @@ def _list_parts() -> Iterator[tuple[str, Part]]:
 
 
 def _list_members(owner: str, names: dict[str, Any]) -> Iterator[tuple[str, Part]]:
+    """Yield the functions and classes of one module, and the methods of watched classes."""
     for name, value in list(names.items()):
         if isinstance(value, FUNCTIONS):
             yield f"{owner}.{name}", (value, getattr(value, "__code__", None))

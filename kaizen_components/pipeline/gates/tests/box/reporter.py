@@ -33,6 +33,7 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
+        """Shuffle the tests if asked, report their ids, and append our two tests."""
         if self._options["shuffle"]:
             random.Random(self._options["shuffle"]).shuffle(items)
         self._send(kind="collected", ids=[item.nodeid for item in items])
@@ -49,6 +50,7 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: Any) -> Iterator[None]:
+        """Report a file that cannot be collected, or that skips itself."""
         report: Any = yield
         if report.outcome != "passed":
             error = getattr(getattr(report, "call", None), "excinfo", None)
@@ -58,6 +60,7 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
+        """Tell coverage which test is running."""
         if self._coverage:
             self._coverage.switch_context(item.nodeid)
         try:
@@ -68,6 +71,7 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[None]:
+        """Report the outcome of a test's call, and of a set-up or teardown that fails."""
         report: Any = yield
         outcome = report.outcome
         if hasattr(report, "wasxfail"):
@@ -82,6 +86,7 @@ class Reporter:
         return report
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        """Report a failed subtest, which has no hook of its own."""
         if report.outcome == "failed" and type(report) is not pytest.TestReport:  # a subtest
             facts = {"when": "call", "outcome": "failed", "text": _read_text(report)}
             self._send(kind="test", id=report.nodeid, own="", **facts)
@@ -140,6 +145,7 @@ def _make_canary(parent: Any, name: str, error: type[Exception] | None) -> pytes
 
 
 def _read_text(report: Any) -> str:
+    """Return the text of a failure, or the reason of a skip."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2])[:TEXT_CHARS_MAX]
     return report.longreprtext[-TEXT_CHARS_MAX:]

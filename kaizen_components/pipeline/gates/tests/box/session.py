@@ -49,13 +49,14 @@ def run_session(options: dict[str, Any], plan: dict[str, Any], key: bytearray) -
             foreign += 1
     ends = [event for event in events if event["kind"] == "end"]
     end = ends[-1] if len(ends) == 1 else None
-    seen = {"name": options["name"], "seconds": seconds, "timed_out": timed_out}
-    return {**seen, "events": events, "foreign": foreign, "end": end}
+    facts = {"name": options["name"], "seconds": seconds, "timed_out": timed_out}
+    return {**facts, "events": events, "foreign": foreign, "end": end}
 
 
 def _receive(reader: int, pid: int, deadline: float) -> tuple[bytes, bool]:
     """Return the bytes that the child sends and whether its time ran out; kill its processes."""
-    sent, has_ended, timed_out = bytearray(), False, False
+    sent = bytearray()
+    has_ended = timed_out = False
     while not has_ended and not timed_out:
         has_ended = os.waitpid(pid, os.WNOHANG)[0] == pid
         timed_out = not has_ended and time.monotonic() > deadline

@@ -30,6 +30,7 @@ class RestorableTree:
             _write_file(os.path.join(self.root, name), text.encode("utf-8"))
 
     def _list_files(self) -> Iterator[str]:
+        """Yield the paths of all files but links; delete bytecode on the way."""
         for folder, folders, names in os.walk(self.root):
             if "__pycache__" in folders:
                 shutil.rmtree(os.path.join(folder, "__pycache__"), ignore_errors=True)
@@ -40,14 +41,16 @@ class RestorableTree:
 
 
 def _read_state(path: str) -> tuple[int, ...] | None:
+    """Return what changes when a file is written; None if it is missing."""
     try:
-        seen = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)
 
 
 def _write_file(path: str, content: bytes) -> None:
+    """Write a file, and create the folders above it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.islink(path) or os.path.exists(path):
         os.unlink(path)  # never write through a link that a test left
