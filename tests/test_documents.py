@@ -16,6 +16,7 @@ from .pipeline.factory import QUICK, environment, target
 
 PAGES = [
     "README.md", "setup/SETUP.md", "CONTRIBUTING.md", "docs/secrets.md", "docs/settings.md",
+    "docs/overview.md",
 ]  # fmt: skip
 PYTHON = ".venv/bin/python kaizen.py"
 

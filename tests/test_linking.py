@@ -171,3 +171,19 @@ def test_missing_engine_fails_except_in_a_hook(sibling, engine):
         and "Traceback" not in asked.stderr
     )
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, "", "")
+
+
+SNIPPET = """
+import os
+from pathlib import Path
+os.environ.setdefault("KAIZEN_REPO_ROOT", str(Path(__file__).resolve().parents[0]))
+from kaizen_components.args import main
+raise SystemExit(main())
+"""
+
+
+def test_launcher_of_five_lines_pins_its_own_data(sibling, engine):
+    (sibling / "kaizen.py").write_text(SNIPPET)
+    run(sibling / "kaizen.py", *TASK)
+
+    assert has_data(sibling) and not has_data(engine)

@@ -81,12 +81,12 @@ def test_banned_calls_are_not_used():
     assert found == []
 
 
-CEILINGS = {  # lower them as the code improves; the bars are 60, 15, 45, 2, 2
-    "functions_per_1000_lines": 67.7,
-    "private_used_once": 34.9,
-    "one_word_names": 78.5,
-    "participle_names": 15.0,
-    "wide_lines": 4.2,
+CEILINGS = {  # the bars that were set are 60, 15, 45, 2 and 2
+    "functions_per_1000_lines": 53,
+    "private_used_once": 11,
+    "one_word_names": 22,
+    "participle_names": 0.5,
+    "wide_lines": 0.5,
 }
 
 
@@ -94,9 +94,9 @@ def test_engine_style_counts_stay_below_ceilings():
     counts = style_counts.count_style(sorted((ROOT / "kaizen_components").rglob("*.py")))
 
     assert {name: counts[name] for name, most in CEILINGS.items() if counts[name] > most} == {}
-    assert counts["verb_docstrings"] >= 16.4
+    assert counts["verb_docstrings"] >= 90
 
 
 def test_prose_counts_stay_below_ceilings():
-    assert style_counts.mean_test_name_words(sorted((ROOT / "tests").rglob("*.py"))) <= 9.7
+    assert style_counts.mean_test_name_words(sorted((ROOT / "tests").rglob("*.py"))) <= 6.5
     assert style_counts.count_words(ROOT / "README.md") <= 1500

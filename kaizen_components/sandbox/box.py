@@ -47,7 +47,7 @@ class Box:
             if any(_is_below(home, (os.path.realpath(path),)) for home in homes):
                 raise Refused(
                     "box_too_wide",
-                    f"The sandbox may not show the folder {path[-60:]!r}.",
+                    f"The folder {path[-60:]!r} must not be visible in the sandbox.",
                     "It is the home folder or contains it.",
                     "Name only those folders below it that the command needs.",
                 )
@@ -77,11 +77,11 @@ class Box:
         }
 
     def confine_command(
-        self, words: list[str], others: int, environment: dict[str, str]
+        self, words: list[str], other_tasks: int, environment: dict[str, str]
     ) -> list[str]:
         """Return the command line of confine.py, which drops rights and then runs the command.
 
-        `words` are steps for confine.py. `others` is the number of this user's other tasks that
+        `words` are steps for confine.py. `other_tasks` is the number of this user's other tasks that
         the process limit counts too. The program is looked up as the box will see it.
         """
         name = self.argv[0]
@@ -102,7 +102,7 @@ class Box:
                 "Add its folder to those that the box may read. For the Python of an environment, "
                 "also add the folder of its base interpreter.",
             )
-        rlimits = self.limits.list_rlimits(self.timeout_s, others)
+        rlimits = self.limits.list_rlimits(self.timeout_s, other_tasks)
         home = [f"home={environment['HOME']}"] if "HOME" not in self.variables else []
         words = [*words, *home, f"folder={self.folder}"]
         words += [f"rlimit={name}:{limit}" for name, limit in rlimits.items()]

@@ -48,11 +48,12 @@ def read_bwrap_version() -> str:
 
 
 def suggest_install() -> str:
-    """Return the command of this machine's package manager."""
+    """Return the command that installs bubblewrap on this machine."""
     installers = {"apt": "apt install", "dnf": "dnf install", "zypper": "zypper install"}
     installers |= {"apk": "apk add", "pacman": "pacman -S"}
-    names = [name for name in installers if shutil.which(name, path=f"{PLACES}:/sbin")]
-    return f"{installers[[*names, 'apt'][0]]} bubblewrap"
+    places = f"{PLACES}:/sbin"
+    name = next((name for name in installers if shutil.which(name, path=places)), "apt")
+    return f"{installers[name]} bubblewrap"
 
 
 def list_ways() -> tuple[str, ...]:
@@ -62,17 +63,19 @@ def list_ways() -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def open_bubblewrap(box: Box, way: str) -> Iterator[Launch]:
-    """Open a box by one of the ways of list_ways; as root, lend it the folder meanwhile."""
+    """Open a box at level L3 by one of the ways that list_ways names."""
     environment = box.make_environment(PRIVATE)
     if way == "uid":
-        uid, others = _pick_free_uid(), 0
+        uid = _pick_free_uid()
+        other_tasks = 0
         # confine.py needs them to change its uid, which drops them.
         identity = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         words = ["oom=", f"uid={uid}", "still="]
     else:
         linux = re.match(r"(\d+)\.(\d+)", os.uname().release)
         is_counted_apart = linux and tuple(map(int, linux.groups())) >= COUNTED_APART
-        uid, others = NOBODY, 0 if is_counted_apart else count_user_tasks()
+        uid = NOBODY
+        other_tasks = 0 if is_counted_apart else count_user_tasks()
         identity = ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
         words = ["oom=", "still="]
     with tempfile.TemporaryDirectory(prefix="kaizen-etc-") as etc:
@@ -86,7 +89,7 @@ def open_bubblewrap(box: Box, way: str) -> Iterator[Launch]:
             with open(os.path.join(etc, name), "w") as file:
                 file.write(text)
             os.chmod(file.name, 0o644)
-        inside = box.confine_command(words, others, environment)
+        inside = box.confine_command(words, other_tasks, environment)
         options = [*UNSHARED, *LIFETIME, *identity, *list_mounts(box, etc)]
         with lend_folder(box.folder, uid) if way == "uid" else contextlib.nullcontext():
             yield [find_bwrap() or "bwrap", *options, "--", *inside], environment

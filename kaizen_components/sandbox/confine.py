@@ -57,12 +57,12 @@ def exit_with(why: object, code: int = FAILED) -> None:
 
 def set_limit(value: str) -> None:
     """Set a limit such as "NPROC:256", but never above the current hard limit."""
-    name, _, most = value.partition(":")
+    name, _, limit = value.partition(":")
     kind = getattr(resource, "RLIMIT_" + name, None)
     if kind is None:
         return  # this system has no such limit
     hard = resource.getrlimit(kind)[1]
-    number = int(most) if hard == resource.RLIM_INFINITY else min(int(most), hard)
+    number = int(limit) if hard == resource.RLIM_INFINITY else min(int(limit), hard)
     resource.setrlimit(kind, (number, number))
 
 

@@ -25,10 +25,10 @@ class Limits:
     def describe(self, timeout_s: float) -> str:
         return f"{self.memory_mb} MB, {self.processes} processes, {timeout_s:g} s"
 
-    def list_rlimits(self, timeout_s: float, others: int = 0) -> dict[str, int]:
+    def list_rlimits(self, timeout_s: float, other_tasks: int = 0) -> dict[str, int]:
         """Return limits by their names in the module `resource`.
 
-        `others` is the number of this user's other tasks, which NPROC counts too. Memory is
+        `other_tasks` is the number of this user's other tasks, which NPROC counts too. Memory is
         limited by DATA, not by AS: node, Go and thread arenas reserve gigabytes without using them.
         """
         return {
@@ -36,7 +36,7 @@ class Limits:
             "DATA": self.memory_mb << 20,
             "FSIZE": self.file_mb << 20,
             "NOFILE": self.open_files,
-            "NPROC": self.processes + others,
+            "NPROC": self.processes + other_tasks,
             # A backstop in case we are killed and cannot enforce the time limit.
             "CPU": round(timeout_s + 1) * (os.cpu_count() or 1),
         }

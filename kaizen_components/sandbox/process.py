@@ -269,6 +269,7 @@ class DeferredSignals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "DeferredSignals":
+        """Replace the handlers; only the main thread may do that."""
         if threading.current_thread() is threading.main_thread():
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
                 number = getattr(signal, name, None)
@@ -278,6 +279,7 @@ class DeferredSignals:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        """Restore the handlers, and act on a signal that has arrived."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if exc[0] is None:

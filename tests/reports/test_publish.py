@@ -194,5 +194,5 @@ def test_terminal_output_has_numbers_path_and_command(kaizen_with_proof, cli):
     assert (
         "reported, unknown  1" in result.out
         and "HTML: AI/db/exports/" in result.out
-        and "Again: kaizen R4" in result.out
+        and "Repeat with: kaizen R4" in result.out
     )

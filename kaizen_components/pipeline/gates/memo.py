@@ -8,7 +8,7 @@ from typing import Any
 from ..job import Job
 
 
-def find_memo(job: Job, kind: str, *parts: Any) -> str:
+def find_memo_path(job: Job, kind: str, *parts: Any) -> str:
     """Return the path of the memo for these inputs; "" without a scratch folder."""
     if not job.scratch:
         return ""

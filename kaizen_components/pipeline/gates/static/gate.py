@@ -82,7 +82,7 @@ def _measure_base(
     """Return what the tools find in the base. They run once per tree, interpreter and versions."""
     versions = sorted(job.tools.versions.items())
     parts = (MEMO_VERSION, job.base_tree, job.tools.python, job.tools.paths, versions)
-    path = memo.find_memo(job, "static", *parts)
+    path = memo.find_memo_path(job, "static", *parts)
     rows_by_tool = memo.read_memo(path)
     if rows_by_tool is not None:
         return [

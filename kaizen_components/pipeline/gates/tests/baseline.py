@@ -33,7 +33,7 @@ def measure_baseline(job: Job) -> Baseline:
     """Run the base's tests, or return the stored result for the same base and tools."""
     tools = pytest_tools.inspect_tools(job)
     parts = (job.base_tree, job.tools.python, job.tools.paths, tools.versions)
-    path = memo.find_memo(job, "baseline", *parts)
+    path = memo.find_memo_path(job, "baseline", *parts)
     fields = memo.read_memo(path)
     if fields is not None:
         return Baseline([], **fields)

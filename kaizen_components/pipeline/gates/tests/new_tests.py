@@ -38,7 +38,9 @@ def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]
             with open(os.path.join(job.head, path), "rb") as file:
                 digests[path] = hashlib.sha256(file.read()).hexdigest()
     tools = pytest_tools.inspect_tools(job)
-    path = memo.find_memo(job, "before", job.base_tree, job.tools.python, tools.versions, digests)
+    path = memo.find_memo_path(
+        job, "before", job.base_tree, job.tools.python, tools.versions, digests
+    )
     ids = memo.read_memo(path)
     if ids is not None:
         return set(ids), []

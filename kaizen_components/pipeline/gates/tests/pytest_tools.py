@@ -44,7 +44,7 @@ class PytestTools:
 
 
 def inspect_tools(job: Job) -> PytestTools:
-    """Return what is installed. If the interpreter fails, nothing is."""
+    """Return the installed versions and modules; none if the interpreter fails."""
     python = tuple(job.tools.python)
     known = _known.get(python)
     if known and not known.list_missing():  # a missing package may have been installed since
