@@ -58,10 +58,8 @@ def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str
         "--ignored=traditional",
     )
     paths = [repository.prefix + path for path in missing]
-    status_lines = run_git(
-        repository.top, "status", *words, "--ignore-submodules=dirty", "--", *paths
-    )
-    changed = [line[3:] for line in status_lines.text.split("\0") if line]
+    status = run_git(repository.top, "status", *words, "--ignore-submodules=dirty", "--", *paths)
+    changed = [line[3:] for line in status.text.split("\0") if line]
     uncommitted = sorted(  # git names a whole folder that is ignored
         path.removeprefix(repository.prefix)
         for path in paths
@@ -76,7 +74,7 @@ def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str
             "Commit or stash them, then merge the run's branch.",
         )
     patch = diff.render_patch(missing)
-    for check in (["--check"], []):
+    for check in (["--check"], []):  # first check, then apply
         options = ["--whitespace=nowarn", "--no-ignore-whitespace", *check]
         applied = try_git(repository.top, "apply", *options, "-", stdin=patch)
         if applied.code != 0:

@@ -260,7 +260,7 @@ def test_done_task_gives_no_next_step(kaizen, task, clock):
     clock("2026-11-20T08:00")
 
     assert data(kaizen, week="2026-W46")["next"] == []
-    assert "Nothing: no objection" in written(kaizen, week="2026-W46")
+    assert "Nothing needs attention: no objection" in written(kaizen, week="2026-W46")
 
 
 def test_test_records_are_not_counted(kaizen, clock):

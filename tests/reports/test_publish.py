@@ -194,5 +194,5 @@ def test_terminal_output_has_numbers_path_and_command(seen, cli):
     assert (
         "reported, unknown  1" in done.out
         and "HTML: AI/db/exports/" in done.out
-        and "Again: kaizen R4" in done.out
+        and "Repeat with: kaizen R4" in done.out
     )

@@ -232,9 +232,9 @@ def test_task_queries_scan_no_table(kaizen):
 
     for sql in (
         task_story.NEWEST,
-        task_story.NUMBER,
+        task_story.EVENT_COUNT,
         task_story.COST,
-        task_story.BELOW,
+        task_story.SPAN_TOTALS,
         task_story.TRACES,
     ):
         assert scans(kaizen, sql) <= {"SCAN e", "SCAN own", "SCAN below"}, (

@@ -106,6 +106,7 @@ def judge_execution(case: Case, tools: Tools) -> Verdict:
 
 
 def judge_analysis(case: Case, tools: Tools) -> Verdict:
+    """Check the analysis of the case; the ids "all" stand for those of every snippet."""
     answer, results = dict(case["answer"]), _results()
     for cluster in answer.get("clusters", ()):
         if cluster["ids"] == "all":

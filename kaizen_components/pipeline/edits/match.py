@@ -76,11 +76,14 @@ def find_place(edit: Edit, lines: Lines) -> Match:
 
 
 def _find_levels(search: Lines, lines: Lines) -> Iterator[dict[int, Change]]:
-    """Yield, for each level, {start line: how to change a line of the replacement there}."""
+    """Yield {start line: how to change a line of the replacement there} of each level in turn."""
+    # Level 1: the lines are equal.
     yield dict.fromkeys(_find_starts(search, lines), str)
+    # Level 2: they are equal without blanks at their ends.
     trimmed_lines = [line.rstrip() for line in lines]
     trimmed_search = [line.rstrip() for line in search]
     yield dict.fromkeys(_find_starts(trimmed_search, trimmed_lines), str)
+    # Level 3: they have another indentation, deeper or shallower, or tabs for blanks.
     places: dict[int, Change] = {}
     for at in _find_starts([line.strip() for line in search], [line.strip() for line in lines]):
         if change := _find_shift(trimmed_search, trimmed_lines[at : at + len(trimmed_search)]):

@@ -59,8 +59,8 @@ class _Reader:
         self.lines = THOUGHTS.sub("", text).replace("\r\n", "\n").split("\n")
         self.at = 0
         self.path = ""
-        self.waiting = False  # a FILE: line was read, and no block for it yet
-        self.fenced = False  # inside a fence round blocks
+        self.waiting = False  # a FILE: line was read, but its block was not
+        self.fenced = False  # inside a fence around blocks
         self.edits: list[Edit] = []
 
     def read(self) -> list[Edit]:
@@ -123,7 +123,7 @@ class _Reader:
         self.at += 1
 
     def _leads_to_block(self, at: int) -> bool:
-        """Return whether a block follows after only blank lines and fences."""
+        """Return whether a block, or a fenced file, follows after only blank lines and fences."""
         fences = 0
         while at < len(self.lines) and (not self.lines[at].strip() or FENCE.match(self.lines[at])):
             fences += bool(self.lines[at].strip())
