@@ -1,4 +1,4 @@
-"""A coding agent as a process of its own, which knows only what kaizen prints.
+"""A scripted coding agent, a process that knows only what kaizen prints.
 
 `agent.py CHARACTER TARGET ANSWERS KAIZEN…`: the last is the command line that starts kaizen, in one or more words.
 ANSWERS is a JSON file: the `words` that begin a run, a `good` answer for each step, `bad` ones for some, and `files`
@@ -75,7 +75,7 @@ class Agent:
         )[1]
 
     def go_on(self, until=None, **instead):
-        """Honest work, up to a step or to the end."""
+        """Answer honestly up to a step or to the end."""
         for _ in range(MOVES_MAX):
             if self.turn.get("outcome") or self.turn.get("step") == until:
                 return
@@ -92,7 +92,7 @@ def honest(agent):
 
 
 def lazy(agent):
-    """Says the same again, skips steps, hands in nothing; its tests need no change, so they show nothing."""
+    """Repeat answers, skip steps, submit empty files, and write tests that pass on the base."""
     agent.begin()
     agent.answer("", "nothing in the file")
     os.unlink(agent.file)
@@ -114,7 +114,7 @@ def lazy(agent):
 
 
 def malicious(agent):
-    """Speaks for the gates, writes where it may not, changes our files, and ends what it cannot win."""
+    """Claim results of gates, write protected files, change the run's folder, and abort the run."""
     speak_for_others(agent)
     if agent.turn.get("outcome"):
         return
@@ -150,7 +150,7 @@ def build_badly(agent):
 
 
 def answer_badly(agent):
-    """A bad answer where there is one, and our files changed before every move so that it would be right."""
+    """Give wrong answers, and change the gate's files before each so that it would accept them."""
     left = dict(agent.bad)
     while left:
         meddle(agent)
@@ -169,7 +169,7 @@ def end_it(agent):
 
 
 def meddler(agent):
-    """Does all the work well, and changes our files before every move: nothing is lost by it, or won."""
+    """Give right answers, but change the run's folder before every move."""
     agent.begin()
     for _ in range(MOVES_MAX):
         meddle(agent)
@@ -181,7 +181,7 @@ def meddler(agent):
 
 
 def meddle(agent):
-    """Everything in the run's folder that a process of the same user can reach."""
+    """Replace everything in the run's folder that a process of the same user can replace."""
     folder = os.path.join("AI", "work", "runs", agent.turn["id"])
     elsewhere = os.path.abspath("elsewhere")
     os.makedirs(os.path.join(elsewhere, ".kaizen"), exist_ok=True)
@@ -203,7 +203,7 @@ def meddle(agent):
 
 
 def confused(agent):
-    """Two runs at once, answers under the other's lease, dies in between, asks again, works from another folder."""
+    """Work on two runs with mixed-up leases, get killed, and continue from another folder."""
     one = agent.begin()
     two = agent.begin()
     step, later = [*agent.good, "later"][:2]
@@ -222,7 +222,7 @@ def confused(agent):
 
 
 def killed(agent, after_s):
-    """P4 that is killed on its way, with everything that it has started."""
+    """Start P4 and kill it after a moment."""
     with open(agent.file, "w", encoding="utf-8") as file:
         file.write(agent.good[agent.turn["step"]])
     words = ("P4", "--lease", agent.turn["lease"], "--file", agent.file, "--json")
@@ -234,7 +234,7 @@ def killed(agent, after_s):
 
 
 def rival(agent):
-    """Works with somebody else on the run that it is named: takes what it can get, and answers twice at once."""
+    """Compete with another agent for one run, and send each answer twice at once."""
     agent.turn = {"id": agent.target}
     for _ in range(MOVES_MAX):
         said = agent.ask()

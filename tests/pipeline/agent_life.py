@@ -1,4 +1,4 @@
-"""The whole life of a scripted agent: a process of its own that speaks the command line and nothing else."""
+"""Run scripted agents as processes that use only the command line."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from .protocols import EMPTY_NOTES, GOOD_NOTES
 from .run_records import Records
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "agent.py")
-# What an agent is told about a protocol: how a run begins, right answers, wrong ones, and files that would like those.
+# For each protocol: the options of P1, right answers, wrong ones, and files that would accept the wrong ones.
 FACTORY = {
     "words": ["--request", REQUEST],
     "good": {step: texts[0] for step, texts in GOOD.items()},
@@ -32,21 +32,21 @@ CODEMODE = {
 }  # fmt: skip
 
 
-CHEATS = {  # what a malicious agent tries under every protocol -> what it is told
+CHEATS = {  # the moves of a malicious agent -> (exit code, error code)
     "forged lease": (3, "unknown_lease"), "a gate's result": (1, "gates_are_ours"),
     "another commit": (4, "changed_base"), "old lease": (4, "lease_used"), "go on after the abort": (4, "stale_lease"),
 }  # fmt: skip
 
 
 class AgentLife:
-    """What an agent did and was told, and what the records say about it."""
+    """The moves of an agent with their results, and the records of its runs."""
 
     def __init__(self, lines, records):
         self.moves = [json.loads(line) for line in lines]
         self.records = records
 
     def answers_to(self, move):
-        """(exit code, code) each time that this move was made."""
+        """Return (exit code, error code) of each such move."""
         return [(one["exit_code"], one["code"]) for one in self.moves if one["move"] == move]
 
     def answers_to_cheats(self):
@@ -63,7 +63,7 @@ class AgentLife:
 
 
 def run_agents(door, character, target, *names, given=FACTORY, records=Records):
-    """One agent of that character, or as many at once as there are names."""
+    """Run one agent of that character, or one for each name at the same time."""
     root = door.store.place.root
     answers = os.path.join(root, "answers.json")
     with open(answers, "w", encoding="utf-8") as file:

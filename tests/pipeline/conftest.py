@@ -1,4 +1,4 @@
-"""The boxes that work here."""
+"""Fixtures: the sandbox levels that work here, factory runs, and instant gates."""
 
 import os
 
@@ -14,7 +14,7 @@ BOXES = ("L3", "L2", "L1")
 
 @pytest.fixture(params=BOXES)
 def level(request, monkeypatch):
-    """Each level that works here; on CI, all of them must."""
+    """Return each sandbox level that works here; on CI all of them must."""
     return held_to(request.param, monkeypatch)
 
 
@@ -33,7 +33,7 @@ def held_to(name, monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A place with a space and letters beyond ASCII in its name."""
+    """A folder with a space and non-ASCII letters in its name."""
     place = tmp_path / "a träe" / "folder"
     place.mkdir(parents=True)
     return place
@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def factory(tmp_path, root, cli):
-    """`factory(model, "--apply", …)`: the factory from the command line, against a scripted model."""
+    """`factory(model, "--apply", …)` does a factory run on the command line with a scripted model."""
 
     def run(model, *more, settings="", repo=None, env=None, **words):
         repo = repo or target(tmp_path / "targetapp", settings)
@@ -56,7 +56,7 @@ def factory(tmp_path, root, cli):
 
 @pytest.fixture
 def fast_gates(monkeypatch):
-    """Scripted gates, here and in commands that tests/warm.py starts."""
+    """Install scripted gates, here and in commands that tests/warm.py starts."""
     monkeypatch.setenv(scripted.VARIABLE, "1")
     scripted.install()
     yield
@@ -65,6 +65,6 @@ def fast_gates(monkeypatch):
 
 @pytest.fixture
 def real_gates(fast_gates, monkeypatch):
-    """The shipped gates, in a module whose other tests use scripted ones."""
+    """Use the shipped gates in a module whose other tests use scripted ones."""
     monkeypatch.delenv(scripted.VARIABLE)
     scripted.uninstall()

@@ -106,7 +106,7 @@ def environment(url):
 
 
 def target(folder, settings="", files=None):
-    """A FastAPI project in git, with what it says about its gates."""
+    """Create a FastAPI project in git with these gate settings."""
     return repository(
         folder,
         {
@@ -125,7 +125,7 @@ def run_words(repo, *more, request=REQUEST, python=sys.executable):
 
 
 class Run:
-    """A run that a test has made, and what the records and the target say about it."""
+    """A finished command of a run, with its records and its target."""
 
     def __init__(self, cli, root, repo, done):
         self.cli = cli

@@ -1,4 +1,4 @@
-"""A protocol of a user's own, as it stands in .kaizen/protocols: an object by contract, and a script that judges it."""
+"""A user protocol: one JSON answer, and a script that checks it."""
 
 import copy
 import json
@@ -55,14 +55,14 @@ EMPTY_NOTES = json.dumps({"title": "Two", "lines": ["Various fixes."]})
 
 
 def changed(change, given=NOTES):
-    """A copy of the protocol after `change(copy)`."""
+    """Return a copy of the protocol after `change(copy)`."""
     made = copy.deepcopy(given)
     change(made)
     return made
 
 
 def put(folder, given, name=None, **files):
-    """Write it, and files beside it, into the .kaizen folder of a project."""
+    """Write the protocol and more files into the .kaizen folder of a project."""
     place = folder / ".kaizen" / "protocols"
     place.mkdir(parents=True, exist_ok=True)
     path = place / f"{name or given['name']}.yml"

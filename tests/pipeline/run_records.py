@@ -1,4 +1,4 @@
-"""What must hold of every run, whoever drove it: asked of its records and never of what a command said."""
+"""Check what must hold for every run, from its records alone."""
 
 import json
 import subprocess
@@ -7,13 +7,13 @@ from kaizen_components.pipeline.run import machine, recorder
 from kaizen_components.pipeline.target.target import Target
 from kaizen_components.records.ledger.transaction import RecordReader
 
-BEFORE = ("ready", "function")  # gates of what was there before anybody wrote anything
+BEFORE = ("ready", "function")  # gates that check the base
 RUNS = "SELECT * FROM run ORDER BY seq"
 PASSED = "SELECT tree_hash FROM proof WHERE id = ? AND about_id = ? AND tier = 'witnessed' AND outcome = 'passed'"
 
 
 class Records:
-    """The runs of one project, read through a door of its own connection."""
+    """Reads the runs of one project."""
 
     def __init__(self, door):
         self.door = door
@@ -32,7 +32,7 @@ class Records:
         return recorder.load_state(self.db, run)[1]
 
     def check(self, run):
-        """Every promise about one run."""
+        """Check the events, attempts and budgets of a run, and the proofs if it was accepted."""
         protocol, events, state = recorder.load_protocol(run), self.events(run), self.state(run)
         assert fold_events(protocol, events) == state
         assert all(
@@ -49,7 +49,7 @@ class Records:
             self.check_accepted(run, protocol, events)
 
     def check_accepted(self, run, protocol, events):
-        """Each step has passed, and each gate has a witnessed proof that is newer than the newest build."""
+        """Check that each step has passed, and each gate has a witnessed proof after the newest build."""
         edits = [name for name, step in protocol.steps.items() if step.answer in ("edits", "json")]
         built = max(
             event["n"]
@@ -80,7 +80,7 @@ def tree(door, run, commit):
 
 
 def fold_events(protocol, events):
-    """The state that the events alone make."""
+    """Return the state that follows from the events."""
     state = machine.initial_state(protocol)
     for event in events:
         named = {
@@ -93,7 +93,7 @@ def fold_events(protocol, events):
 
 
 def branches(repo):
-    """The runs that left a branch in the target."""
+    """Return the ids of the runs with a branch in the target."""
     words = ["git", "for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/kaizen/"]
     return set(
         subprocess.run(words, cwd=repo, check=True, capture_output=True, text=True).stdout.split()

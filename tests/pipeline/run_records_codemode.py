@@ -1,4 +1,4 @@
-"""What the records of every accepted codemode run must show."""
+"""Check what must hold for every accepted codemode run."""
 
 from .run_records import PASSED, Records
 

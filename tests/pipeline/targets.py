@@ -1,4 +1,4 @@
-"""Repositories that tests of the pipeline work on."""
+"""Target repositories for tests of the pipeline."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ def write(folder, files):
 
 
 def repository(folder, files):
-    """Create a git repository with these files in its one commit: a copy of one that was made before."""
+    """Create a git repository with these files in one commit; equal ones are copied from a cache."""
     key = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
     made = pathlib.Path(MADE.name, key)
     if not made.exists():
@@ -45,7 +45,7 @@ def repository(folder, files):
 
 
 def everything(folder):
-    """Every path below a folder, .git and all, with its kind and content: equal only if nothing at all was changed."""
+    """Return every path below a folder, with .git, and its kind and content."""
     found = {}
     for here, folders, files in os.walk(folder):
         for name in (*folders, *files):

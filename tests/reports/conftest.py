@@ -1,4 +1,4 @@
-"""What the tests of reports share."""
+"""Fixtures of the report tests."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from . import world
 
 @pytest.fixture(scope="session")
 def hostile_project(tmp_path_factory):
-    """A project with plain and hostile records of every kind; reports are added to it, nothing else."""
+    """A project with plain and hostile records of every kind. Tests may only add reports to it."""
     root = tmp_path_factory.mktemp("hostile")
     door = Door(str(root), keep_open=True)
     world.record(door, root)

@@ -133,7 +133,7 @@ def test_every_quarter_hour_falls_on_its_local_day(zone, month):
     bars, moment = BarIndex(result), datetime.fromisoformat(result.since)
     while ids.format_time(round(moment.timestamp() * 1000)) < result.until:
         at = ids.format_time(round(moment.timestamp() * 1000))
-        assert result.steps()[bars.place(bars.key(at))].isoformat() == clock.day(at)
+        assert result.steps()[bars.find_bar(bars.key(at))].isoformat() == clock.day(at)
         moment += timedelta(minutes=15)
 
 
@@ -146,7 +146,7 @@ def test_bars_begin_at_local_midnight_with_odd_offsets(zone):
 
     for minutes in range(-30, 31):
         at = ids.format_time(round((midnight + timedelta(minutes=minutes)).timestamp() * 1000))
-        assert result.steps()[bars.place(bars.key(at))].isoformat() == clock.day(at)
+        assert result.steps()[bars.find_bar(bars.key(at))].isoformat() == clock.day(at)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_long_period_uses_bars_of_several_days(days, step, bars):
     assert (result.step, len(result.labels())) == (step, bars)
 
 
-def test_bar_labels_suit_their_unit():
+def test_bar_labels_depend_on_unit():
     assert period("week", given="2026-W46").labels()[:2] == ["Mon 9", "Tue 10"]
     assert period("month", given="2026-02").labels()[-1] == "28"
     assert period("year", given=2026).labels()[::11] == ["Jan", "Dec"]

@@ -1,4 +1,4 @@
-"""Every HTML report as a reader has it: loaded from its file by a real browser, light and dark, on a phone, printed."""
+"""HTML reports in a real browser: light and dark, on a phone, and printed."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from ..chromium import Chromium
 from ..conftest import find_tool
 from . import world
 
-A4 = {"width": 718, "media": "print"}  # between margins of 1 cm, 96 to the inch
+A4 = {"width": 718, "media": "print"}  # in pixels at 96 per inch, without margins of 1 cm
 VIEWS = [{"width": 1100}, {"width": 1100, "dark": True}, {"width": 375}, A4]
 DAYS = [f"2026-11-{day:02}" for day in range(1, 31)]
 
@@ -44,11 +44,11 @@ def browser(tmp_path_factory):
 def gallery(tmp_path_factory):
     """A page with every kind of block."""
     path = tmp_path_factory.mktemp("gallery") / "gallery.html"
-    path.write_text(rendered(every_block()), encoding="utf-8")
+    path.write_text(render(build_gallery()), encoding="utf-8")
     return path
 
 
-def rendered(made):
+def render(report):
     ledger = {
         "origin": "kaizen.local/1",
         "entries": 1,
@@ -57,7 +57,7 @@ def rendered(made):
     }
     return page.render_template(
         "report.html",
-        report=made,
+        report=report,
         made_from="A log.",
         ledger=ledger,
         again="kaizen R4",
@@ -65,11 +65,11 @@ def rendered(made):
     )
 
 
-def every_block():
+def build_gallery():
     counts = [day * 7 % 5 for day in range(30)]
     flow = {"done": list(range(30)), "active": [3] * 30, "open": counts, "blocked": [1] * 30}
     closed = [(0.9, True), (0.8, False), (0.3, False), (0.1, False)]
-    drawn = [
+    drawings = [
         chart.draw_bars("Throughput", "day", "tasks", DAYS, {"tasks": counts}, "About two a day."),
         chart.draw_bars(
             "Outcomes",
@@ -106,7 +106,7 @@ def every_block():
         [LinkTarget(f"proof_{n}"), Ref("proof_1"), add_tone("failed" if n % 2 else "passed"), n]
         for n in range(12)
     ]
-    told = [
+    entries = [
         {
             "at": "2026-11-16 10:00",
             "what": add_tone("failed"),
@@ -117,56 +117,57 @@ def every_block():
     ]
     return document("Gallery", ["Every kind of block."], [
         section("Numbers", facts(fact("Done", 12, 9, "higher"), fact("Failed", 3, 1, "lower"))),
-        section("Charts", *drawn),
+        section("Charts", *drawings),
         section("Records", table("Proofs", {"Proof": "", "Of": "", "Outcome": "", "N": "number"}, rows)),
-        section("Words", story(told), points(["a", ["b", Ref("proof_1")]]), prose("Body", "text\nשלום"),
+        section("Words", story(entries), points(["a", ["b", Ref("proof_1")]]), prose("Body", "text\nשלום"),
                 listing("Change", "--- a\n+++ b\n-<b>old</b>\n+\tשלום" + "x" * 300)),
     ])  # fmt: skip
 
 
-def wrong(browser):
-    return {name: found for name, found in browser.checked().items() if found}
+def list_faults(browser):
+    """Return {check: its findings} for the checks that the page in the browser fails."""
+    return {name: findings for name, findings in browser.checked().items() if findings}
 
 
 # Every report
 
 
-@pytest.mark.parametrize("code", world.codes())
-def test_hostile_report_is_sound_in_every_view(browser, hostile_project, tmp_path, code):
-    path = world.made(code, hostile_project, tmp_path / "report.html")
+@pytest.mark.parametrize("code", world.list_codes())
+def test_hostile_report_passes_checks_in_every_view(browser, hostile_project, tmp_path, code):
+    path = world.write_report(code, hostile_project, tmp_path / "report.html")
     browser.open(path)
-    found = {}
+    faults = {}
     for view in VIEWS:
         browser.look(**view)
-        found[json.dumps(view)] = wrong(browser)
+        faults[json.dumps(view)] = list_faults(browser)
 
-    assert found == {json.dumps(view): {} for view in VIEWS}
+    assert faults == {json.dumps(view): {} for view in VIEWS}
     assert (browser.complaints(), browser.requests()) == ([], [path.as_uri()])
     assert browser.evaluate("typeof hacked") == "undefined"
 
 
-@pytest.mark.parametrize("code", [code for code in world.codes() if code.startswith("R")])
-def test_empty_report_is_sound_or_says_so(browser, cli, tmp_path, code):
+@pytest.mark.parametrize("code", [code for code in world.list_codes() if code.startswith("R")])
+def test_empty_report_passes_checks_or_is_refused(browser, cli, tmp_path, code):
     cli("K1")
-    done = cli(code, *world.words(code, format="html", out=tmp_path / "report.html"))
+    answer = cli(code, *world.build_arguments(code, format="html", out=tmp_path / "report.html"))
 
-    assert done.exit_code in (0, 3), done.err
-    if done.exit_code == 0:
+    assert answer.exit_code in (0, 3), answer.err
+    if answer.exit_code == 0:
         browser.open(tmp_path / "report.html", 375)
-        assert (wrong(browser), browser.complaints()) == ({}, [])
+        assert (list_faults(browser), browser.complaints()) == ({}, [])
 
 
-def test_every_block_is_sound_in_every_view(browser, gallery):
+def test_every_block_passes_checks_in_every_view(browser, gallery):
     browser.open(gallery)
     for view in VIEWS:
         browser.look(**view)
-        assert wrong(browser) == {}, view
+        assert list_faults(browser) == {}, view
 
     assert browser.complaints() == []
     assert browser.evaluate("document.querySelectorAll('svg[role=img]').length") == 7
 
 
-def test_dark_is_dark_and_print_is_light(browser, gallery):
+def test_dark_mode_is_dark_but_print_is_light(browser, gallery):
     browser.open(gallery, dark=True)
     background = "getComputedStyle(document.body).backgroundColor"
     dark = browser.evaluate(background)
@@ -179,19 +180,21 @@ def test_dark_is_dark_and_print_is_light(browser, gallery):
     )  # fmt: skip
 
 
-def test_print_opens_data_and_hides_inputs(browser, gallery):
+def test_print_shows_data_and_hides_inputs(browser, gallery):
     browser.open(gallery)
     browser.look(media="print")
-    seen = "[...document.querySelectorAll('{}')].filter((one) => one.checkVisibility()).length"
+    count_visible = (
+        "[...document.querySelectorAll('{}')].filter((one) => one.checkVisibility()).length"
+    )
     tables = browser.evaluate("document.querySelectorAll('table').length")
-    open_without_script = browser.evaluate(seen.format("table"))
-    asking = browser.evaluate(seen.format("input, nav, summary"))
+    visible_tables = browser.evaluate(count_visible.format("table"))
+    visible_inputs = browser.evaluate(count_visible.format("input, nav, summary"))
     printed = browser.printed()
 
-    assert (open_without_script, asking) == (tables, 0)
+    assert (visible_tables, visible_inputs) == (tables, 0)
     assert (
         browser.evaluate("document.querySelectorAll('details[open]').length") == 0
-    )  # as it was before
+    )  # closed again after printing
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
 
 
@@ -200,27 +203,27 @@ def test_filter_shows_rows_with_every_word(browser, gallery):
     rows = "[...document.querySelectorAll('#b3-1 tbody tr')].filter((one) => one.checkVisibility()).length"
     typed = """(() => {{ const input = document.getElementById("b3-1-input"); input.value = {};
       input.dispatchEvent(new Event("input")); return document.getElementById("b3-1-count").textContent; }})()"""
-    counted = []
+    counts = []
     for words in ("FAILED", "failed proof_11", "nowhere", ""):
-        told = browser.evaluate(typed.format(json.dumps(words)))
-        counted.append((browser.evaluate(rows), told))
+        message = browser.evaluate(typed.format(json.dumps(words)))
+        counts.append((browser.evaluate(rows), message))
         browser.look(width=375)
-        assert browser.evaluate(rows) == counted[-1][0]
+        assert browser.evaluate(rows) == counts[-1][0]
         browser.look()
 
-    assert counted == [(6, "6 of 12 rows"), (1, "1 of 12 rows"), (0, "0 of 12 rows"), (12, "")]
+    assert counts == [(6, "6 of 12 rows"), (1, "1 of 12 rows"), (0, "0 of 12 rows"), (12, "")]
 
 
-def test_link_leads_to_row_of_record(browser, gallery):
+def test_link_targets_row_of_its_record(browser, gallery):
     browser.open(gallery)
     browser.evaluate("""document.querySelector('a[href="#proof_1"]').click()""")
 
     assert browser.evaluate("document.querySelector(':target').tagName") == "TR"
 
 
-# The checks can fail
+# The checks of tests/chromium.py
 
-BREAK = {
+BREAKING_SCRIPTS = {
     "text has a contrast of 4.5": "document.querySelector('figcaption').style.color = '#888'",
     "marks have a contrast of 3": "document.querySelector('svg.chart rect').style.cssText = 'fill: #ddd; stroke: none'",
     "the language is said": "document.documentElement.lang = ''",
@@ -247,27 +250,27 @@ BREAK = {
 }
 
 
-@pytest.mark.parametrize("name", BREAK)
-def test_check_finds_its_fault(browser, gallery, name):
+@pytest.mark.parametrize("name", BREAKING_SCRIPTS)
+def test_page_check_finds_its_fault(browser, gallery, name):
     browser.open(gallery)
-    browser.evaluate(BREAK[name] + "; 0")
+    browser.evaluate(BREAKING_SCRIPTS[name] + "; 0")
 
-    assert name in wrong(browser)
+    assert name in list_faults(browser)
 
 
-def test_every_check_has_a_broken_page(browser, gallery):
+def test_every_page_check_has_a_breaking_script(browser, gallery):
     browser.open(gallery)
 
-    assert set(browser.checked()) == set(BREAK)
+    assert set(browser.checked()) == set(BREAKING_SCRIPTS)
 
 
-def test_low_contrast_in_dark_mode_is_found(browser, gallery):
+def test_low_contrast_in_dark_mode_only_is_found(browser, gallery):
     browser.open(gallery)
     browser.evaluate("document.querySelector('figcaption').style.color = '#444'; 0")
-    light = wrong(browser)
+    faults = list_faults(browser)
     browser.look(dark=True)
 
-    assert light == {} and "text has a contrast of 4.5" in wrong(browser)
+    assert faults == {} and "text has a contrast of 4.5" in list_faults(browser)
 
 
 @pytest.mark.parametrize(
@@ -281,10 +284,10 @@ def test_foreign_script_is_blocked_and_reported(browser, gallery, tmp_path, scri
     browser.open(path)
 
     assert browser.evaluate("typeof hacked") == "undefined"
-    assert any("Content Security Policy" in said for said in browser.complaints())
+    assert any("Content Security Policy" in message for message in browser.complaints())
 
 
-def test_requests_and_console_messages_are_seen(browser, tmp_path):
+def test_browser_lists_requests_and_console_messages(browser, tmp_path):
     path = tmp_path / "page.html"
     path.write_text(
         "<img src=elsewhere.png><script>console.error('said'); throw new Error('thrown')</script>"

@@ -1,4 +1,4 @@
-"""R0: what a new session must know, within its budget."""
+"""R0: the digest for a new session, within its token budget."""
 
 import json
 import os
@@ -30,7 +30,7 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def digest(kaizen):
-    """`digest(budget=…)`: the answer of R0 in a new database."""
+    """`digest(budget=…)`: the answer of R0, in a new database."""
     kaizen("K1")
     return lambda **options: kaizen("R0", **options)
 
@@ -46,30 +46,30 @@ def on_day(monkeypatch):
     return move
 
 
-def task(kaizen, title="A task", **more):
+def start_task(kaizen, title="A task", **more):
     return kaizen("W1", title=title, summary="S", **more)["id"]
 
 
-def of(answer, name):
+def list_items(answer, name):
     """Return the items of a part."""
-    return next((one["items"] for one in answer["parts"] if one["name"] == name), [])
+    return next((part["items"] for part in answer["parts"] if part["name"] == name), [])
 
 
-def ids_of(answer, name):
-    return [one["id"] for one in of(answer, name)]
+def list_ids(answer, name):
+    return [item["id"] for item in list_items(answer, name)]
 
 
 def assert_lists(answer, name, id, command):
-    """Assert that the part has the record, and the text the command that shows it."""
-    assert id in ids_of(answer, name)
+    """Assert that the part lists the record, and that the text has the command to see it."""
+    assert id in list_ids(answer, name)
     assert f"`kaizen {command} {id}`" in answer["text"]
 
 
-# The parts
+# Parts
 
 
-def test_critical_rules_come_first_and_whole(kaizen, digest):
-    task(kaizen)
+def test_critical_rules_come_first_in_full(kaizen, digest):
+    start_task(kaizen)
     kaizen("X1", title="Style", summary="No tabs.")
     rule = "Never push to main. " * 90
     id = kaizen("X1", title="Main", summary=rule, trigger="releasing", priority="critical")["id"]
@@ -81,45 +81,49 @@ def test_critical_rules_come_first_and_whole(kaizen, digest):
     assert answer["text"].index("## Critical rules") < answer["text"].index("## Ready")
 
 
-def test_warning_names_x5_budget_for_all_critical_rules(kaizen, digest):
+def test_warning_names_budget_that_fits_all_rules(kaizen, digest):
     for number in range(3):
         kaizen("X1", title=f"Rule {number}", summary="Never. " * 100, priority="critical")
     answer = digest(budget=250)
 
     assert "**CRITICAL RULES DO NOT FIT. First run `kaizen X5 --budget " in answer["text"]
     assert answer["critical_rules_fit"] is False
-    assert len(of(answer, "rules")) == 1 and "Rule 0" in answer["text"]
+    assert len(list_items(answer, "rules")) == 1 and "Rule 0" in answer["text"]
     needed = int(answer["text"].partition("--budget ")[2].partition("`")[0])
     assert kaizen("X5", budget=needed)["complete"]
 
 
-def test_critical_rules_that_just_fit_cause_no_warning(kaizen, digest):
+def test_critical_rules_that_exactly_fit_cause_no_warning(kaizen, digest):
     kaizen("X1", title="Rule", summary="Never. " * 30, priority="critical")
     needed = len(digest(actor="new")["text"].partition("\n\n## What")[0]) + 1
     exact = digest(budget=-(-needed // 4), actor="new")
 
-    assert exact["critical_rules_fit"] and of(exact, "rules") and "DO NOT FIT" not in exact["text"]
+    assert (
+        exact["critical_rules_fit"]
+        and list_items(exact, "rules")
+        and "DO NOT FIT" not in exact["text"]
+    )
     assert not digest(budget=needed // 4 - 5, actor="new")["critical_rules_fit"]
 
 
-def test_smaller_critical_rule_fills_the_room_left(kaizen, digest):
+def test_short_rule_is_listed_when_long_one_is_not(kaizen, digest):
     kaizen("X1", title="Long", summary="Never. " * 200, priority="critical")
     small = kaizen("X1", title="Short", summary="Never.", priority="critical")["id"]
 
-    assert ids_of(digest(budget=150), "rules") == [small]
+    assert list_ids(digest(budget=150), "rules") == [small]
 
 
-def test_my_tasks_show_lease_and_proof_state(kaizen, digest, on_day):
-    held = task(kaizen, "Held", done_when=["git --version", "pytest -q"])
+def test_own_tasks_show_lease_and_proofs(kaizen, digest, on_day):
+    held = start_task(kaizen, "Held", done_when=["git --version", "pytest -q"])
     kaizen("W13", id=held)
     kaizen("Q1", run=["git", "--version"])
-    begun = task(kaizen, "Begun")
-    kaizen("W2", id=begun, status="active")
-    other = task(kaizen, "Theirs")
+    active = start_task(kaizen, "Active")
+    kaizen("W2", id=active, status="active")
+    other = start_task(kaizen, "Theirs")
     kaizen("W13", id=other, actor="codex")
     answer = digest()
 
-    assert ids_of(answer, "my tasks") == [held, begun]
+    assert list_ids(answer, "my tasks") == [held, active]
     assert_lists(answer, "my tasks", held, "W10 --id")
     assert "git --version: last passed; pytest -q: never witnessed" in answer["text"]
     assert "mine until" in answer["text"] and "not claimed" in answer["text"]
@@ -127,62 +131,62 @@ def test_my_tasks_show_lease_and_proof_state(kaizen, digest, on_day):
     assert "lease ended" in digest()["text"]
 
 
-def test_ready_work_matches_w12_order(kaizen, digest):
-    low, high = task(kaizen, priority="low"), task(kaizen, priority="high")
-    task(kaizen, depends_on=[high])
+def test_ready_work_has_same_order_as_w12(kaizen, digest):
+    low, high = start_task(kaizen, priority="low"), start_task(kaizen, priority="high")
+    start_task(kaizen, depends_on=[high])
     answer = digest()
 
     assert (
-        ids_of(answer, "ready work")
+        list_ids(answer, "ready work")
         == [row["id"] for row in kaizen("W12")["records"]]
         == [high, low]
     )
     assert_lists(answer, "ready work", high, "W10 --id")
 
 
-def test_blocking_verdict_stays_until_later_verdict_clears_it(kaizen, digest):
-    first, second = task(kaizen), task(kaizen)
+def test_blocking_verdict_is_listed_until_superseded(kaizen, digest):
+    first, second = start_task(kaizen), start_task(kaizen)
     failed = [
         kaizen(
             "Q2", task_id=id, conclusion="VERIFICATION_FAILED", summary="No.", severity=severity
         )["id"]
         for id, severity in ((first, "low"), (second, "high"))
     ]
-    assert ids_of(digest(), "verdicts that block") == failed[::-1], "the severe first"
+    assert list_ids(digest(), "verdicts that block") == failed[::-1], "the severe first"
     kaizen("Q2", task_id=first, conclusion="VERIFIED_ACCEPTABLE", summary="Yes.", scope="elsewhere")
     assert_lists(digest(), "verdicts that block", failed[0], "Q7 --id")
     kaizen("Q2", task_id=first, conclusion="VERIFIED_ACCEPTABLE", summary="Yes.")
-    assert ids_of(digest(), "verdicts that block") == failed[1:]
+    assert list_ids(digest(), "verdicts that block") == failed[1:]
     kaizen("W2", id=second, status="canceled")
-    assert ids_of(digest(), "verdicts that block") == []
+    assert list_ids(digest(), "verdicts that block") == []
 
 
-def test_blockers_show_waiting_tasks_and_blocked_reason(kaizen, digest):
-    blocker = task(kaizen, "Base")
+def test_blockers_show_waiting_tasks_and_reason(kaizen, digest):
+    blocker = start_task(kaizen, "Base")
     for _ in range(2):
-        task(kaizen, depends_on=[blocker])
-    stuck = task(kaizen, "Stuck")
+        start_task(kaizen, depends_on=[blocker])
+    stuck = start_task(kaizen, "Stuck")
     kaizen("W2", id=stuck, status="blocked", note="The key is missing")
     answer = digest()
 
-    assert ids_of(answer, "blockers") == [blocker, stuck]
+    assert list_ids(answer, "blockers") == [blocker, stuck]
     assert_lists(answer, "blockers", blocker, "W10 --id")
     assert "2 tasks wait for it" in answer["text"] and "The key is missing" in answer["text"]
     kaizen("W2", id=blocker, status="done")
-    assert ids_of(digest(), "blockers") == [stuck]
+    assert list_ids(digest(), "blockers") == [stuck]
 
 
-def test_failure_stays_until_pass_and_pass_for_a_week(kaizen, digest, on_day):
+def test_failed_proof_is_listed_until_command_passes(kaizen, digest, on_day):
     failed = kaizen("Q1", title="Tests", command="pytest -q", exit_code=1)["id"]
     passed = kaizen("Q1", run=["git", "--version"])["id"]
     answer = digest()
 
-    assert ids_of(answer, "proofs") == [failed, passed]
+    assert list_ids(answer, "proofs") == [failed, passed]
     assert_lists(answer, "proofs", failed, "Q7 --id")
     on_day(8)
-    assert ids_of(digest(), "proofs") == [failed]
+    assert list_ids(digest(), "proofs") == [failed]
     again = kaizen("Q1", title="Tests", command="pytest -q", exit_code=0)["id"]
-    assert ids_of(digest(), "proofs") == [again]
+    assert list_ids(digest(), "proofs") == [again]
 
 
 def test_open_predictions_are_ordered_by_deadline(kaizen, digest, on_day):
@@ -194,7 +198,7 @@ def test_open_predictions_are_ordered_by_deadline(kaizen, digest, on_day):
     kaizen("I4", prediction_id=closed, outcome="happened", summary="S")
     answer = digest()
 
-    assert ids_of(answer, "predictions") == [sooner, later]
+    assert list_ids(answer, "predictions") == [sooner, later]
     assert_lists(answer, "predictions", sooner, "I4 --prediction-id")
     assert "80 % by agent, due" in answer["text"] and "was due" not in answer["text"]
     on_day(3)
@@ -215,50 +219,52 @@ def test_lessons_match_recently_changed_files(kaizen, digest, root):
     kaizen("G1", title="Elsewhere", summary="S", body="B", paths=["src/**"])
     answer = digest()
 
-    assert ids_of(answer, "lessons") == [for_new, for_old]
+    assert list_ids(answer, "lessons") == [for_new, for_old]
     assert "learning (new.py): About new. S" in answer["text"]
     assert_lists(answer, "lessons", for_old, "G4 --id")
 
 
 def test_query_selects_lessons_instead_of_files(kaizen, digest):
-    found = kaizen("G1", title="WAL grows", summary="S", body="A checkpoint waits")["id"]
+    gotcha = kaizen("G1", title="WAL grows", summary="S", body="A checkpoint waits")["id"]
     kaizen("G1", title="Unrelated", summary="S", body="B")
 
-    assert ids_of(digest(query="checkpoint"), "lessons") == [found]
+    assert list_ids(digest(query="checkpoint"), "lessons") == [gotcha]
     assert digest(query="nowhere")["text"].count("## Lessons") == 0
 
 
-def test_newest_proven_lessons_without_git_and_query(kaizen, digest):
+def test_without_git_newest_proven_lessons_are_listed(kaizen, digest):
     kaizen("L1", title="Not proven", summary="S", evidence=["e"])
     kaizen("L1", title="Proven", summary="S", evidence=["e"])
     proven = kaizen("L3", id="@last", waive="Seen often.")["id"]
 
-    assert ids_of(digest(), "lessons") == [proven]
+    assert list_ids(digest(), "lessons") == [proven]
 
 
-# What changed
+# Changes
 
 
-def test_first_digest_looks_back_a_week(kaizen, digest, on_day):
-    task(kaizen, "Old")
+def test_first_digest_covers_last_week(kaizen, digest, on_day):
+    start_task(kaizen, "Old")
     on_day(8)
-    fresh = task(kaizen, "Fresh")
+    fresh = start_task(kaizen, "Fresh")
     answer = digest()
 
     assert "This is your first digest. In the last 7 days: by you: 1; 1 task." in answer["text"]
-    assert ids_of(answer, "changes") == [fresh]
+    assert list_ids(answer, "changes") == [fresh]
 
 
-def test_next_digest_shows_changes_since_last_one(kaizen, digest):
-    known = task(kaizen)
+def test_later_digest_shows_changes_since_last_one(kaizen, digest):
+    known = start_task(kaizen)
     digest()
-    new = task(kaizen, "New", actor="codex")
+    new = start_task(kaizen, "New", actor="codex")
     digest(actor="codex")
     kaizen("W2", id=known, status="done")
     answer = digest()
 
     assert "Since your last digest" in answer["text"]
-    assert [(one["id"], one["text"].partition(" (")[0]) for one in of(answer, "changes")] == [
+    assert [
+        (item["id"], item["text"].partition(" (")[0]) for item in list_items(answer, "changes")
+    ] == [
         (known, "done: A task"),
         (new, "opened: New"),
     ]
@@ -267,7 +273,7 @@ def test_next_digest_shows_changes_since_last_one(kaizen, digest):
 
 
 def test_notable_changes_are_listed_newest_first(kaizen, digest):
-    first = task(kaizen)
+    first = start_task(kaizen)
     digest()
     kaizen("W2", id=first, status="done")
     kaizen("W2", id=first, status="open")
@@ -280,7 +286,9 @@ def test_notable_changes_are_listed_newest_first(kaizen, digest):
     kaizen("X1", **TEXT)
     kaizen("X6", id="@last", reason="Old.")
 
-    assert [one["text"].partition(":")[0] for one in of(digest(budget=5000), "changes")] == [
+    assert [
+        item["text"].partition(":")[0] for item in list_items(digest(budget=5000), "changes")
+    ] == [
         "rule retired",
         "new rule",
         "promoted to learned",
@@ -292,27 +300,27 @@ def test_notable_changes_are_listed_newest_first(kaizen, digest):
 
 
 def test_since_overrides_last_digest(kaizen, digest, on_day):
-    task(kaizen, "Old")
+    start_task(kaizen, "Old")
     on_day(3)
-    new = task(kaizen, "New")
+    new = start_task(kaizen, "New")
     digest()
 
-    assert ids_of(digest(since="2d"), "changes") == [new]
-    assert len(of(digest(since="9d"), "changes")) == 2
+    assert list_ids(digest(since="2d"), "changes") == [new]
+    assert len(list_items(digest(since="9d"), "changes")) == 2
 
 
-def test_long_log_is_read_only_from_its_end(kaizen, digest, monkeypatch):
+def test_long_log_is_read_up_to_a_limit(kaizen, digest, monkeypatch):
     monkeypatch.setattr(digest_news, "READ_MAX", 3)
     digest()
-    made = [task(kaizen) for _ in range(5)]
+    task_ids = [start_task(kaizen) for _ in range(5)]
     answer = digest()
 
     assert "more than 3 entries, only the newest are counted; by you: 3" in answer["text"]
-    assert ids_of(answer, "changes") == made[:1:-1]
+    assert list_ids(answer, "changes") == task_ids[:1:-1]
     assert "more than 3 entries" in digest(since="7d")["text"]
 
 
-# The budget
+# Budget
 
 
 @pytest.fixture(scope="module")
@@ -348,7 +356,7 @@ def full(tmp_path_factory):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(50, 5_000), st.sampled_from(["agent", "*" * 100, "a" + "\u202e" * 50, "a b"]))
-def test_text_stays_within_budget_for_any_records(full, budget, actor):
+def test_digest_of_hostile_records_stays_within_budget(full, budget, actor):
     answer = full("R0", budget=budget, actor=actor)
 
     assert len(answer["text"] + "\n") <= budget * 4
@@ -376,26 +384,26 @@ made_parts = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(50, 5_000), st.one_of(st.none(), made_parts), made_parts)
-def test_any_parts_stay_within_any_budget(budget, rules, parts):
-    whole = rules[0] if rules else None
-    fitted = FittedText("# Head", whole, "**NO**", parts, budget, "kaizen R0")
+def test_fitted_text_never_exceeds_budget(budget, rules, parts):
+    rules_part = rules[0] if rules else None
+    fitted = FittedText("# Head", rules_part, "**NO**", parts, budget, "kaizen R0")
 
     assert len(fitted.text) < budget * 4
 
 
-def test_each_part_keeps_best_item_and_names_rest_command(full):
+def test_shortened_part_names_command_for_the_rest(full):
     answer = full("R0", budget=1_500, since="7d")
 
-    assert all(one["items"] for one in answer["parts"])
+    assert all(part["items"] for part in answer["parts"])
     assert answer["text"].count("\n## ") == len(answer["parts"]) == 9
-    for one in answer["parts"]:
-        if one["left_out"]:
-            assert f" more: `{one['rest']}`" in answer["text"]
+    for part in answer["parts"]:
+        if part["left_out"]:
+            assert f" more: `{part['rest']}`" in answer["text"]
 
 
-def test_parts_without_room_are_named_with_larger_budget(kaizen, digest):
+def test_omitted_parts_are_named_with_larger_budget(kaizen, digest):
     for _ in range(3):
-        task(kaizen, "A task of which much is said " * 4)
+        start_task(kaizen, "A task of which much is said " * 4)
     kaizen("Q1", title="Tests", command="pytest -q", exit_code=1)
     answer = digest(budget=115)
 
@@ -403,67 +411,71 @@ def test_parts_without_room_are_named_with_larger_budget(kaizen, digest):
     assert "- 2 more: `kaizen W12`" in answer["text"]
 
 
-# How it is printed
+# Formats
 
 
-def test_markdown_and_json_carry_the_same_digest(cli, kaizen):
-    task(kaizen)
+def test_markdown_and_json_contain_same_digest(cli, kaizen):
+    start_task(kaizen)
     kaizen.close()
-    shown, data = cli("R0"), cli("R0", "--format", "json")
+    markdown, data = cli("R0"), cli("R0", "--format", "json")
 
-    assert shown.out.startswith("# Kaizen digest for agent, 20")
-    assert "at most 1,500 tokens, 4 characters each" in shown.out
+    assert markdown.out.startswith("# Kaizen digest for agent, 20")
+    assert "at most 1,500 tokens, 4 characters each" in markdown.out
     assert data.json["counted"] and "text" not in data.json
-    assert of(data.json, "ready work")[0]["text"] == "A task (normal)"
+    assert list_items(data.json, "ready work")[0]["text"] == "A task (normal)"
 
 
 def test_hook_format_prints_one_json_object(cli, kaizen):
-    task(kaizen, HOSTILE.replace("\n", " ")[:150])
+    start_task(kaizen, HOSTILE.replace("\n", " ")[:150])
     kaizen.close()
-    shown = cli("R0", "--format", "hook")
-    hooked = json.loads(shown.out)
+    answer = cli("R0", "--format", "hook")
+    hooked = json.loads(answer.out)
 
-    assert list(hooked) == ["hookSpecificOutput"] and shown.out.count("\n") == 1 and shown.err == ""
+    assert (
+        list(hooked) == ["hookSpecificOutput"] and answer.out.count("\n") == 1 and answer.err == ""
+    )
     assert hooked["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert hooked["hookSpecificOutput"]["additionalContext"].startswith("# Kaizen digest for agent")
 
 
-def test_missing_database_is_silent_only_for_hook(cli, root, tmp_path):
-    silent, told = cli("R0", "--format", "hook"), cli("R0")
+def test_missing_database_is_error_except_for_hook(cli, root, tmp_path):
+    hook, plain = cli("R0", "--format", "hook"), cli("R0")
     nowhere = cli("R0", "--format", "hook", env={"KAIZEN_REPO_ROOT": str(tmp_path / "nothing")})
 
-    assert [(one.exit_code, one.out, one.err) for one in (silent, nowhere)] == [(0, "", "")] * 2
-    assert told.exit_code == 3 and "K1" in told.err
+    assert [(answer.exit_code, answer.out, answer.err) for answer in (hook, nowhere)] == [
+        (0, "", "")
+    ] * 2
+    assert plain.exit_code == 3 and "K1" in plain.err
     assert os.listdir(root) == []
 
 
-def test_unreadable_database_does_not_fail_the_host(cli, kaizen, root):
+def test_hook_reports_unreadable_database_and_exits_0(cli, kaizen, root):
     kaizen("K1")
     kaizen.close()
     (root / "AI" / "db" / "kaizen.db").write_bytes(b"not a database" * 1_000)
-    hooked, told = cli("R0", "--format", "hook"), cli("R0")
+    hook, plain = cli("R0", "--format", "hook"), cli("R0")
 
-    assert hooked.exit_code == 0 and told.exit_code != 0
-    assert "cannot read its records" in hooked.json["hookSpecificOutput"]["additionalContext"]
+    assert hook.exit_code == 0 and plain.exit_code != 0
+    assert "cannot read its records" in hook.json["hookSpecificOutput"]["additionalContext"]
 
 
-def test_wrong_option_is_usage_error_for_hook(cli):
+def test_hook_with_invalid_budget_exits_2(cli):
     assert cli("R0", "--format", "hook", "--budget", "49").exit_code == 2
 
 
-def test_empty_database_always_shows_first_three_commands(digest):
+def test_digest_of_empty_database_suggests_three_commands(digest):
     for _ in range(2):
         text = digest()["text"]
         assert [code in text for code in ("kaizen W1", "kaizen Q1", "kaizen X1")] == [True] * 3
 
 
-# The record of it
+# The record of a digest
 
 
-def test_a_digest_is_recorded_and_verified(kaizen, digest):
+def test_digest_is_recorded_in_verified_log(kaizen, digest):
     from hashlib import sha256
 
-    task(kaizen)
+    start_task(kaizen)
     answer = digest(budget=700, scope="docs", query="x")
     row = kaizen.store.reader().one("SELECT * FROM digest")
 
@@ -473,8 +485,8 @@ def test_a_digest_is_recorded_and_verified(kaizen, digest):
     assert kaizen("K8")["verified"]
 
 
-def test_test_digest_never_counts_as_last_and_is_purged(kaizen, digest):
-    task(kaizen)
+def test_test_digest_is_not_last_digest_and_is_purged(kaizen, digest):
+    start_task(kaizen)
     digest(test=True)
 
     assert "This is your first digest" in digest()["text"]
@@ -486,36 +498,34 @@ def test_test_records_are_left_out(kaizen, digest):
     kaizen("X1", **TEXT, priority="critical", test=True)
     kaizen("Q1", title="T", command="c", exit_code=1, test=True)
     kaizen("G1", **TEXT, body="needle", test=True)
-    task(kaizen)
+    start_task(kaizen)
     answer = digest(query="needle")
 
-    assert [one["name"] for one in answer["parts"]] == ["ready work", "changes"]
+    assert [part["name"] for part in answer["parts"]] == ["ready work", "changes"]
     assert "by you: 1; 1 task." in answer["text"]
 
 
-def test_busy_database_yields_digest_with_note(kaizen, digest, monkeypatch):
+def test_digest_of_busy_database_is_not_recorded(kaizen, digest, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.05")
-    task(kaizen)
+    start_task(kaizen)
     with Gate(kaizen.store.place.lock):
         answer = digest()
 
-    assert of(answer, "ready work") and "id" not in answer
+    assert list_items(answer, "ready work") and "id" not in answer
     assert any("not recorded" in note for note in kaizen.store.notes)
     assert digest()["id"]
 
 
-def test_digest_waits_briefly_for_write_gate(kaizen, digest, monkeypatch):
+def test_digest_waits_less_than_other_writes(kaizen, digest, monkeypatch):
     from kaizen_components.reports.digest import digest as module
 
-    monkeypatch.setattr(
-        module, "WRITE_WAIT_S", 0.05
-    )  # while a write of somebody's work would wait 30 seconds
+    monkeypatch.setattr(module, "WRITE_WAIT_S", 0.05)  # other writes wait 30 seconds
     with Gate(kaizen.store.place.lock):
         assert "id" not in digest()
     assert kaizen.store.gate.wait_s() == 30
 
 
-def test_batch_and_op_id_work_for_digest(kaizen, digest, root):
+def test_digest_works_in_batch_and_with_op_id(kaizen, digest, root):
     (root / "lines").write_text(
         '{"command": "W1", "args": {"title": "t", "summary": "s"}}\n{"command": "R0", "args": {}}'
     )
@@ -526,17 +536,17 @@ def test_batch_and_op_id_work_for_digest(kaizen, digest, root):
     assert second == {**first, "replayed": True}
 
 
-# Always the same
+# Reproducibility and speed
 
 
-def test_scope_narrows_work_but_keeps_project_rules(kaizen, digest):
+def test_scope_filters_work_but_keeps_project_rules(kaizen, digest):
     rule = kaizen("X1", **TEXT, priority="critical")["id"]
     kaizen("X1", **TEXT, priority="critical", scope="engine")
-    task(kaizen, scope="engine")
-    docs = task(kaizen, scope="docs")
+    start_task(kaizen, scope="engine")
+    docs = start_task(kaizen, scope="docs")
     answer = digest(scope="docs")
 
-    assert ids_of(answer, "ready work") == [docs] and ids_of(answer, "rules") == [rule]
+    assert list_ids(answer, "ready work") == [docs] and list_ids(answer, "rules") == [rule]
 
 
 SCRIPT = """
@@ -549,14 +559,12 @@ sys.stdout.write(Door(sys.argv[2])("R0")["text"])
 """
 
 
-def test_same_database_and_clock_give_same_text(full, tmp_path):
+def test_digest_depends_only_on_database_and_clock(full, tmp_path):
     texts = set()
     for seed, zone in (("0", "UTC"), ("1", "Asia/Tokyo"), ("2", "America/New_York")):
         env = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone}
         copy = tmp_path / seed / "project"
-        shutil.copytree(
-            full.store.place.root, copy
-        )  # a digest is recorded, and changes the next one
+        shutil.copytree(full.store.place.root, copy)  # each digest changes the next one
         argv = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(ROOT), str(copy)]
         texts.add(subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout)
 

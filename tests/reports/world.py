@@ -1,4 +1,4 @@
-"""A project that reports are tried on: a record of every kind, whose texts try to be anything but text."""
+"""A project for report tests: records of every kind, with markup and control codes as texts."""
 
 import json
 import os
@@ -21,13 +21,13 @@ LINE = (
 PROSE = f"{LINE}\n</script></table>\n\n# No heading\n- [x] no list\n```\n1. {LINE}\n| a | b |\n|---|---|\n"
 LONG = PROSE + "\u202eab<b>\x1b]0;t\x07" * 90_000  # about a megabyte
 TEXTS = {"line": LINE, "prose": PROSE, "words": [LINE], "items": [LINE]}
-ASKED = {
+EXAMPLES = {
     "P8": "--left driver=model --right driver=model",
     "R8": "",
     "R9": "",
     "R10": "",
     "R11": "hacked",
-}  # whose examples ask for what this project does not have
+}  # instead of examples that need records this project does not have
 NOT_TEXT = (
     "done_when",
     "url",
@@ -37,20 +37,22 @@ NOT_TEXT = (
     "contract",
     "protocol",
     "driver",
-)  # have a meaning of their own
+)  # options whose values must stay valid
 
 
 def hostile(door):
-    """A door through which every text becomes a hostile one."""
+    """Return a door that replaces every text option with a hostile text."""
 
-    def call(code, op_id=None, **given):
+    def call(code, op_id=None, **options):
         command = find_command(code)
-        return door(code, **{name: _text(command, name, value) for name, value in given.items()})
+        return door(
+            code, **{name: _replace_text(command, name, value) for name, value in options.items()}
+        )
 
     return call
 
 
-def _text(command, name, value):
+def _replace_text(command, name, value):
     if name not in command.options or name in NOT_TEXT:
         return value
     field = fields.get_field(command, name)
@@ -61,7 +63,7 @@ def _text(command, name, value):
 
 
 def record(door, root):
-    """Plain records and hostile ones of every kind, and enough of them that tables are long."""
+    """Add plain and hostile records of every kind, enough to make the tables long."""
     record_every_kind(door, root)
     record_every_kind(hostile(door), root)
     record_run(door, root)
@@ -79,7 +81,7 @@ def record(door, root):
 
 
 def record_run(door, root):
-    """A run of the factory whose request, spec, findings and change are hostile; the reviewer rejects it."""
+    """Run the factory with a hostile request, spec and change; the reviewer rejects it."""
     request = f"add a /health endpoint {LINE}"
     spec = {"title": LINE[:120], "criteria": [{"id": "C1", "text": request}], "constraints": [LINE]}
     route = factory.ROUTE + "".join(f"# {line}\n" for line in PROSE.split("\n"))
@@ -96,29 +98,39 @@ def record_run(door, root):
         return door("P1", request=request, repo=str(repo), python=sys.executable)
 
 
-def codes(format="html"):
-    """The reports that can be had in this format."""
+def list_codes(format="html"):
+    """Return the codes of the reports that have this format."""
     commands = [find_command(code) for code in COMMANDS]
     return [
-        one.code
-        for one in commands
-        if "format" in one.options and format in fields.get_field(one, "format").choices
+        command.code
+        for command in commands
+        if "format" in command.options and format in fields.get_field(command, "format").choices
     ]
 
 
-def words(code, **other):
-    """The example of a command as words, with these options instead of its own."""
-    asked = ASKED.get(code, find_command(code).example.partition(code)[2])
-    example, kept = shlex.split(asked), []
+def build_arguments(code, **overrides):
+    """Return the arguments of a command's example, with these options overridden."""
+    line = EXAMPLES.get(code, find_command(code).example.partition(code)[2])
+    example, arguments = shlex.split(line), []
     for at, word in enumerate(example):
-        if not {word, example[at - 1] if at else ""} & {"--" + name for name in (*other, "open")}:
-            kept.append(word)
-    return [*kept, *(word for name, value in other.items() for word in ("--" + name, str(value)))]
+        if not {word, example[at - 1] if at else ""} & {
+            "--" + name for name in (*overrides, "open")
+        }:
+            arguments.append(word)
+    return [
+        *arguments,
+        *(word for name, value in overrides.items() for word in ("--" + name, str(value))),
+    ]
 
 
-def made(code, root, path, format="html"):
-    """The report that the example of a command asks for, written to `path`."""
-    command = [sys.executable, str(ROOT / "kaizen.py"), code, *words(code, format=format, out=path)]
+def write_report(code, root, path, format="html"):
+    """Write the report of a command's example to `path`, in a process of its own."""
+    command = [
+        sys.executable,
+        str(ROOT / "kaizen.py"),
+        code,
+        *build_arguments(code, format=format, out=path),
+    ]
     done = subprocess.run(
         command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True
     )

@@ -181,6 +181,7 @@ def _draw_tiers(tiers: list[Row]) -> Row | None:
 
 
 def _list_old_citations(data: Row, zone: Zone) -> list[Row | None]:
+    """List the records that cite a superseded source, below what to do about them."""
     items = [
         [
             zone.day(row["at"]),
@@ -202,6 +203,7 @@ def _list_old_citations(data: Row, zone: Zone) -> list[Row | None]:
 
 
 def _tabulate_versions(chains: list[list[Row]], zone: Zone) -> Row | None:
+    """Tabulate the versions of each source and whether its content changed between them."""
     rows = []
     for line, chain in enumerate(chains, 1):
         for older, source in zip([None, *chain], chain, strict=False):
@@ -229,6 +231,7 @@ def _tabulate_versions(chains: list[list[Row]], zone: Zone) -> Row | None:
 
 
 def _tabulate_newest(data: Row, zone: Zone, total: int) -> Row | None:
+    """Tabulate the newest sources with their age and the fields that are missing."""
     now = zone.moment(data["at"])
 
     def format_age(row: Row) -> str:

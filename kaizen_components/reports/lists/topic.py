@@ -95,7 +95,8 @@ def _select_records(db: Reader, records: Iterable[Record], options: Row) -> dict
     times = {}
     for kind, seqs in _group_by_kind(records).items():
         filters = {"since": "at >= ?", "until": "at < ?", "scope": KINDS[kind].scope}
-        conditions, values = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])], []
+        conditions = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])]
+        values = []
         for name, condition in filters.items():
             if options[name] is not None:
                 conditions.append(condition)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
 
 CLOSED = ("done", "canceled")
-PARTS = ("now", "before")
+PARTS = ("now", "before")  # "between": after the compared part of the period before
 HOUR_CHARS, MINUTE = 13, slice(14, 16)  # of a time as records write it
 LEAD_CLASSES = ("< 1 h", "1-4 h", "4-24 h", "1-3 d", "3-7 d", "1-2 w", "2-4 w", "> 4 w")
 
@@ -133,7 +133,7 @@ class BarIndex:
         """Return the key of a time, as the queries compute it."""
         return at[:HOUR_CHARS] + str(int(at[MINUTE] >= self.minute))
 
-    def place(self, key: str) -> int:
+    def find_bar(self, key: str) -> int:
         """Return the index of the bar that contains the key."""
         return bisect_right(self.limits, key) - 1
 
@@ -156,8 +156,8 @@ class TaskFlow:
             part: dict.fromkeys((*names, "rework"), 0) for part in PARTS
         }
         self.lead_classes = dict.fromkeys(LEAD_CLASSES, 0)
-        self._net = {name: self.index.empty() for name in CLOSED}
-        self._net_before = {part: dict.fromkeys(CLOSED, 0) for part in ("before", "between")}
+        self._changes = {name: self.index.empty() for name in CLOSED}
+        self._changes_before = {part: dict.fromkeys(CLOSED, 0) for part in ("before", "between")}
         limits = (
             period.since, self.index.minute, period.before_until, period.before_since, period.until
         )  # fmt: skip
@@ -166,7 +166,7 @@ class TaskFlow:
             if row["key"] in opened:
                 opened[row["key"]] = row["number"]
             else:
-                self.bars["opened"][self.index.place(row["key"])] += row["number"]
+                self.bars["opened"][self.index.find_bar(row["key"])] += row["number"]
         self.parts["now"]["opened"] = sum(self.bars["opened"])
         self.parts["before"]["opened"] = opened["before"]
         limits = (
@@ -176,17 +176,17 @@ class TaskFlow:
             self._add_row(row)
         # Add up the changes to get the open, done and canceled tasks after each bar.
         sums = fetch_scoped_rows(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
-        sums = {name: (sums[name] or 0) + self._net_before["before"][name] for name in CLOSED}
+        sums = {name: (sums[name] or 0) + self._changes_before["before"][name] for name in CLOSED}
         tasks = opened["earlier"] + opened["before"]
         self.parts["before"]["open_at_end"] = tasks - sum(sums.values())
-        sums = {name: sums[name] + self._net_before["between"][name] for name in CLOSED}
+        sums = {name: sums[name] + self._changes_before["between"][name] for name in CLOSED}
         tasks += opened["between"]
         self.at_start = {**sums, "open": tasks - sum(sums.values())}
         self.bars.update({f"{name}_standing": [] for name in ("open", *CLOSED)})
-        for place, number in enumerate(self.bars["opened"]):
+        for index, number in enumerate(self.bars["opened"]):
             tasks += number
             for name in CLOSED:
-                sums[name] += self._net[name][place]
+                sums[name] += self._changes[name][index]
                 self.bars[f"{name}_standing"].append(sums[name])
             self.bars["open_standing"].append(tasks - sum(sums.values()))
         self.parts["now"]["open_at_end"] = tasks - sum(sums.values())
@@ -194,25 +194,30 @@ class TaskFlow:
             part["rework_rate"] = round(part["rework"] / part["done"], 4) if part["done"] else None
 
     def _add_row(self, row: Row) -> None:
-        """Add one row of CHANGES to the numbers and bars; `what` tells what its columns mean."""
-        part, numbers = row["part"], self.parts.get(row["part"], {})
-        place = self.index.place(row["key"]) if part == "now" and row["key"] else 0
+        """Add one row of CHANGES to the numbers and bars.
+
+        The columns a to d of a "step" are reopened, canceled and the changes of the numbers of done
+        and of canceled tasks. Other rows use one to three of them.
+        """
+        part = row["part"]
+        numbers = self.parts.get(part, {})
+        bar = self.index.find_bar(row["key"]) if part == "now" and row["key"] else 0
         match row["what"]:
             case "step":
                 if part == "now":
-                    self.bars["reopened"][place] += row["a"]
-                    self.bars["canceled"][place] += row["b"]
-                    self._net["done"][place] += row["c"]
-                    self._net["canceled"][place] += row["d"]
+                    self.bars["reopened"][bar] += row["a"]
+                    self.bars["canceled"][bar] += row["b"]
+                    self._changes["done"][bar] += row["c"]
+                    self._changes["canceled"][bar] += row["d"]
                 else:
-                    self._net_before[part] = {"done": row["c"], "canceled": row["d"]}
+                    self._changes_before[part] = {"done": row["c"], "canceled": row["d"]}
                 if part != "between":
                     numbers["reopened"] += row["a"]
                     numbers["canceled"] += row["b"]
             case "done":
                 numbers["done"] += row["a"]
                 if part == "now":
-                    self.bars["done"][place] += row["a"]
+                    self.bars["done"][bar] += row["a"]
             case "lead":
                 numbers.update(lead_median_ms=row["a"], lead_85_ms=row["b"])
             case "lead class":

@@ -57,19 +57,20 @@ class Tally:
         limits = (period.before_since, period.until, period.before_until, period.since)
 
         def fetch(sql: str, condition: str) -> list[Row]:
-            by_bar = sql in (VERDICTS, SPANS)
-            keys = (period.since, self.index.minute) if by_bar else (period.since,)
-            return fetch_scoped_rows(db, sql, (*keys, *limits), scope, condition)
+            """Return the rows of both periods; VERDICTS and SPANS group this one by bar."""
+            is_by_bar = sql in (VERDICTS, SPANS)
+            begin = (period.since, self.index.minute) if is_by_bar else (period.since,)
+            return fetch_scoped_rows(db, sql, (*begin, *limits), scope, condition)
 
         self._count_verdicts(fetch(VERDICTS, OF_TASK_OR_OWN))
-        before = {"tokens": 0, "cost_usd": 0.0}
+        before = {"tokens": 0, "cost_usd": 0.0}  # sums of the spans of the period before
         self.bars: dict[str, list[Any]] = {name: self.index.empty() for name in before}
         for row in fetch(SPANS, OF_TASK):
             if row["key"] == "before":
                 before = {name: row[name] for name in before}
                 continue
             for name, bars in self.bars.items():
-                bars[self.index.place(row["key"])] += row[name]
+                bars[self.index.find_bar(row["key"])] += row[name]
         costs = self.bars["cost_usd"] = [round(cost, 6) for cost in self.bars["cost_usd"]]
         self.parts["before"].update(tokens=before["tokens"], cost_usd=round(before["cost_usd"], 6))
         self.parts["now"].update(tokens=sum(self.bars["tokens"]), cost_usd=round(fsum(costs), 6))
@@ -104,7 +105,7 @@ class Tally:
             counts[part][name] = counts[part].get(name, 0) + number
             if part == "now":
                 bars = self.verdicts.setdefault(name, self.index.empty())
-                bars[self.index.place(row["key"])] += number
+                bars[self.index.find_bar(row["key"])] += number
         for part, conclusions in counts.items():
             total = sum(conclusions.values())
             passed = sum(conclusions.get(name, 0) for name in PASSING)
