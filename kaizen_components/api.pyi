@@ -16,31 +16,31 @@ class Kaizen:
     def schema_status(self, *, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """K2: Show the schema version, the migrations that made it, and the engine's version."""
     def db_backup(self, *, out: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """K3: Make a consistent, verified copy with a manifest, while others go on writing."""
+        """K3: Make a consistent, verified copy with a manifest; others can go on writing."""
     def db_batch(self, *, file: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """K5: Run many commands from JSONL in one transaction; `$N.id` names the result of line N."""
     def db_manifest(self, *, out: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """K6: Write down row counts, the schema's hash, the log's size and root, and the file's hash; --out - only shows them."""
+        """K6: Write the row counts, the schema's hash, the log's size and root, and the file's hash to a manifest; --out - only prints them."""
     def purge_test(self, *, dry_run: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """K7: Remove the records made with --test and what refers to them; the log keeps their entries and says so."""
+        """K7: Remove the records made with --test and what refers to them; the log keeps their entries and records the purge."""
     def ledger_verify(self, *, file: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """K8: Recompute every hash and the Merkle root, compare with the anchors, and name the first bad record."""
     def doctor(self, *, gates: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """K11: Say what works here, what is missing and what to do; also for a database that cannot be opened."""
+        """K11: Report what works here, what is missing and what to do, even if the database cannot be opened."""
     def task_start(self, *, title: str, summary: str, body: str | None = ..., scope: str | None = ..., priority: Literal['critical', 'high', 'normal', 'low'] | None = ..., parent: str | None = ..., depends_on: list[str] | None = ..., done_when: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """W1: Start a task: what is to be done, and how we will know."""
+        """W1: Start a task: what is to be done, and how to check it."""
     def task_update(self, *, id: str, status: Literal['open', 'active', 'blocked', 'done', 'canceled'] | None = ..., title: str | None = ..., summary: str | None = ..., body: str | None = ..., scope: str | None = ..., priority: Literal['critical', 'high', 'normal', 'low'] | None = ..., note: str | None = ..., token: int | None = ..., waive: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """W2: Change a task, or note what happened to it; the history keeps every version, and `done` needs its proofs."""
     def plan_create(self, *, task_id: str, title: str, summary: str, body: str | None = ..., status: Literal['draft', 'active', 'blocked', 'completed', 'canceled'] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """W3: Record a plan for a task."""
     def plan_revise(self, *, id: str, status: Literal['draft', 'active', 'blocked', 'completed', 'canceled'] | None = ..., title: str | None = ..., summary: str | None = ..., body: str | None = ..., note: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """W4: Revise a plan, or move it on; the history keeps every version."""
+        """W4: Revise a plan or change its status; the history keeps every version."""
     def subagent_packet_create(self, *, task_id: str, title: str, summary: str, body: str | None = ..., recipient: str | None = ..., payload_json: Any = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """W5: Record what a subagent is asked to do for a task."""
     def subagent_packet_ingest(self, *, id: str, summary: str, outcome: Literal['completed', 'partial', 'failed'] | None = ..., body: str | None = ..., payload_json: Any = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """W6: Record what a subagent brought back for its packet."""
     def diagnostic_packet_create(self, *, task_id: str, title: str, summary: str, body: str | None = ..., recipient: str | None = ..., payload_json: Any = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """W7: Record what a diagnostic is to find out for a task."""
+        """W7: Record what a diagnostic should find out for a task."""
     def diagnostic_result_ingest(self, *, id: str, summary: str, outcome: Literal['completed', 'partial', 'failed'] | None = ..., body: str | None = ..., payload_json: Any = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """W8: Record what a diagnostic found."""
     def task_list(self, *, query: str | None = ..., status: Literal['open', 'active', 'blocked', 'done', 'canceled'] | None = ..., actor: str | None = ..., scope: str | None = ..., priority: Literal['critical', 'high', 'normal', 'low'] | None = ..., holder: str | None = ..., since: str | None = ..., until: str | None = ..., limit: int | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class Kaizen:
     def task_ready(self, *, scope: str | None = ..., limit: int | None = ..., test: bool = ..., actor: str | None = ..., op_id: str | None = ...) -> dict[str, Any]:
         """W12: List what can be started now: open, not blocked, not claimed; the most urgent first."""
     def task_claim(self, *, id: str, action: Literal['take', 'renew', 'release', 'break'] | None = ..., ttl_s: int | None = ..., token: int | None = ..., note: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """W13: Take, renew, release or break the lease on a task; of many who try at once, one wins."""
+        """W13: Take, renew, release or break the lease on a task; of many who try at once, only one succeeds."""
     def plan_inspect(self, *, id: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """W14: Show one plan with its revisions and its place in the log."""
     def packet_list(self, *, query: str | None = ..., task_id: str | None = ..., kind: Literal['subagent', 'diagnostic'] | None = ..., open: bool = ..., limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -66,9 +66,9 @@ class Kaizen:
     def gotcha_inspect(self, *, id: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """G4: Show one gotcha with its revisions, its lineage and its place in the log."""
     def gotcha_update(self, *, id: str, status: Literal['active', 'resolved', 'promoted', 'retired', 'superseded'] | None = ..., title: str | None = ..., summary: str | None = ..., body: str | None = ..., evidence: list[str] | None = ..., paths: list[str] | None = ..., note: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """G5: Revise a gotcha, or say what became of it; the history keeps every version."""
+        """G5: Revise a gotcha or change its status; the history keeps every version."""
     def learning_add(self, *, title: str, summary: str, body: str | None = ..., evidence: list[str] | None = ..., paths: list[str] | None = ..., task_id: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """L1: Record what was learned, with what shows it."""
+        """L1: Record what was learned, with its evidence."""
     def promote_gotcha_learning(self, *, id: str, title: str | None = ..., summary: str | None = ..., body: str | None = ..., evidence: list[str] | None = ..., paths: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """L2: Promote an active gotcha to a learning, once. Without evidence the learning is listed as unproven."""
     def promote_learning_learned(self, *, id: str, title: str | None = ..., summary: str | None = ..., body: str | None = ..., proof_id: str | None = ..., verification_id: str | None = ..., waive: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -90,15 +90,15 @@ class Kaizen:
     def lesson_retire(self, *, id: str, reason: str, superseded_by: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """L11: Retire a gotcha, learning or proven lesson, or supersede it by another; it stays in the record with the reason."""
     def proof_add(self, *, title: str | None = ..., summary: str | None = ..., body: str | None = ..., task_id: str | None = ..., about: str | None = ..., command: str | None = ..., exit_code: int | None = ..., timeout_s: int | None = ..., run: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """Q1: Record a proof: witnessed when --run runs the command (and exits with its code), reported when you only say so."""
+        """Q1: Record a proof: witnessed when --run runs the command (and exits with its code), reported when you only state the result."""
     def verification_add(self, *, conclusion: Literal['VERIFIED_ACCEPTABLE', 'ACCEPTABLE_WITH_CONCERNS', 'NEEDS_HUMAN_DECISION', 'STRUCTURAL_REWORK_RECOMMENDED', 'VERIFICATION_FAILED', 'PROOF_RECORDED'], summary: str, body: str | None = ..., task_id: str | None = ..., about: str | None = ..., scope: str | None = ..., severity: Literal['critical', 'high', 'medium', 'low', 'info'] | None = ..., evidence: list[str] | None = ..., findings: list[str] | None = ..., remedies: list[str] | None = ..., artifact_id: list[str] | None = ..., proof_id: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """Q2: Record a verdict on a task or on any other record."""
     def eval_case_add(self, *, title: str, summary: str, category: Literal['behavior', 'should_trigger', 'should_not_trigger', 'routing', 'grounding', 'proof', 'security', 'freshness', 'learning_regression'], body: str | None = ..., command: str | None = ..., fixture: str | None = ..., payload_json: Any = ..., task_id: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """Q3: Record an eval case: what must happen, or must not, and how it is decided."""
+        """Q3: Record an eval case: what must or must not happen, and how that is decided."""
     def eval_run_add(self, *, case_id: str, outcome: Literal['passed', 'failed', 'error', 'skipped'], score: float | None = ..., summary: str | None = ..., body: str | None = ..., payload_json: Any = ..., duration_ms: int | None = ..., proof_id: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """Q4: Record how a run of an eval case ended."""
     def anti_pattern_add(self, *, title: str, symptom: str, correction: str, summary: str | None = ..., body: str | None = ..., harm: str | None = ..., trigger: str | None = ..., exceptions: str | None = ..., verification: str | None = ..., task_id: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """Q5: Record a pattern that harms, how it shows, and what to do instead."""
+        """Q5: Record a harmful pattern, its symptoms, and what to do instead."""
     def anti_pattern_query(self, *, query: str | None = ..., scope: str | None = ..., task_id: str | None = ..., limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """Q6: Find anti-patterns by their words, or list the newest."""
     def quality_inspect(self, *, id: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Kaizen:
     def policy_add(self, *, title: str, summary: str, body: str | None = ..., priority: Literal['critical', 'high', 'normal', 'low'] | None = ..., trigger: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """X1: Record a rule that sessions must follow: --summary is the rule, --trigger says when it applies."""
     def policy_list(self, *, status: Literal['active', 'retired'] | None = ..., priority: Literal['critical', 'high', 'normal', 'low'] | None = ..., scope: str | None = ..., limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """X2: List the rules, the most important first, and among equals the newest."""
+        """X2: List the rules, the most important first, then the newest."""
     def policy_query(self, *, query: str, status: Literal['active', 'retired'] | None = ..., scope: str | None = ..., limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """X3: Find rules by their words, the best match first; retired ones too unless --status says otherwise."""
     def policy_inspect(self, *, id: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Kaizen:
     def artifact_verify(self, *, id: str | None = ..., path: str | None = ..., all: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """A5: Hash an artifact again, or the newest of every path, and compare; a mismatch exits 7."""
     def source_add(self, *, title: str, tier: Literal['canonical', 'primary', 'implementation', 'secondary'], url: str | None = ..., path: str | None = ..., summary: str | None = ..., body: str | None = ..., version: str | None = ..., commit_hash: str | None = ..., retrieved_at: str | None = ..., content_hash: str | None = ..., license: str | None = ..., supersedes: str | None = ..., task_id: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """S1: Lock a source: what was read, in which version, when, and its hash."""
+        """S1: Record a source: what was read, in which version, when, and its hash."""
     def source_query(self, *, query: str | None = ..., tier: Literal['canonical', 'primary', 'implementation', 'secondary'] | None = ..., scope: str | None = ..., task_id: str | None = ..., since: str | None = ..., until: str | None = ..., limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """S2: Find sources by their words, or list the newest."""
     def source_inspect(self, *, id: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Kaizen:
     def irl_create(self, *, title: str, summary: str, body: str | None = ..., task_id: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """I1: Begin a review of how things went in reality."""
     def irl_prediction_add(self, *, irl_id: str, summary: str, probability: float, deadline: str, body: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """I2: Record a prediction with its probability and the day it will be known."""
+        """I2: Record a prediction with its probability and when its outcome will be known."""
     def irl_correction_add(self, *, irl_id: str, summary: str, prediction_id: str | None = ..., body: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """I3: Record what a person had to correct."""
     def irl_outcome_add(self, *, prediction_id: str, outcome: Literal['happened', 'did-not-happen', 'void'], summary: str, body: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class Kaizen:
     def trace_report(self, *, trace_id: str | None = ..., task_id: str | None = ..., format: Literal['text', 'html', 'json'] | None = ..., out: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """T3: Show a trace as a waterfall, with totals per kind and the critical path."""
     def score_query(self, *, name: str | None = ..., about: str | None = ..., trace_id: str | None = ..., task_id: str | None = ..., source: Literal['human', 'model', 'tool'] | None = ..., query: str | None = ..., since: str | None = ..., until: str | None = ..., limit: int | None = ..., test: bool = ..., actor: str | None = ..., op_id: str | None = ...) -> dict[str, Any]:
-        """T4: Show scores with count, mean, spread and trend over all that match."""
+        """T4: Show the scores that match, with their count, mean, spread and trend."""
     def lab_assemble(self, *, contract: str, title: str | None = ..., summary: str | None = ..., query: str | None = ..., category: Literal['behavior', 'should_trigger', 'should_not_trigger', 'routing', 'grounding', 'proof', 'security', 'freshness', 'learning_regression'] | None = ..., scope: str | None = ..., task_id: str | None = ..., since: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """O1: Assemble the cases of a contract: eval cases, failed verdicts, open gotchas, corrections by people."""
     def lab_propose(self, *, lab_id: str, title: str, hypothesis: str, metric: str, baseline: float, candidate: float, better: Literal['higher', 'lower'] | None = ..., patch: str | None = ..., body: str | None = ..., summary: str | None = ..., evidence: list[str] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -178,9 +178,9 @@ class Kaizen:
     def task_report(self, *, id: str | None = ..., scope: str | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """R1: Report one task (--id) as a story, from its first words to its proofs, verdicts, traces and cost; or all tasks."""
     def ledger_report(self, *, since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., verify: bool = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """R2: Tell the ledger as a story: by day and actor, what was recorded, in words; --verify checks every hash first."""
+        """R2: Report what was recorded by day and actor, as a story in words; --verify checks every hash first."""
     def learning_report(self, *, scope: str | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """R3: Report the lessons with their lineage, what backs them, and which are stale by the files of the working tree."""
+        """R3: Report the lessons with their lineage, what backs them, and which are stale because their files changed."""
     def proof_report(self, *, scope: str | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """R4: Report the proofs by tier with their pass rates, and which commands fail."""
     def eval_report(self, *, scope: str | None = ..., category: Literal['behavior', 'should_trigger', 'should_not_trigger', 'routing', 'grounding', 'proof', 'security', 'freshness', 'learning_regression'] | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -190,21 +190,21 @@ class Kaizen:
     def anti_pattern_report(self, *, scope: str | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """R7: Report the anti-patterns: how each shows, what it costs, what to do instead, and which records refer to it."""
     def weekly_report(self, *, week: str | None = ..., last: bool = ..., days: int | None = ..., until: str | None = ..., so_far: bool = ..., scope: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """R8: Report a calendar week by days, or the last N days, against the one before, and what to look at next."""
+        """R8: Report a calendar week by days, or the last N days, compared with the period before, and what to look at next."""
     def monthly_report(self, *, month: str | None = ..., last: bool = ..., days: int | None = ..., until: str | None = ..., so_far: bool = ..., scope: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """R9: Report a calendar month by days, or the last N days, against the one before, and what to look at next."""
+        """R9: Report a calendar month by days, or the last N days, compared with the period before, and what to look at next."""
     def yearly_report(self, *, year: int | None = ..., last: bool = ..., days: int | None = ..., until: str | None = ..., so_far: bool = ..., scope: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """R10: Report a calendar year by months, or the last N days, against the one before, and what to look at next."""
+        """R10: Report a calendar year by months, or the last N days, compared with the period before, and what to look at next."""
     def topic_report(self, *, query: str, scope: str | None = ..., since: str | None = ..., until: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """R11: Report everything about a topic over all kinds of records, the best first."""
     def pipeline_run(self, *, request: str | None = ..., repo: str | None = ..., protocol: str | None = ..., driver: Literal['model', 'agent', 'replay'] | None = ..., function: str | None = ..., from_: str | None = ..., task_id: str | None = ..., python: str | None = ..., budget_json: Any = ..., apply: bool = ..., allow_failing_baseline: bool = ..., strict: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """P1: Take a request through a protocol's steps and gates, and end in a reviewed diff or a recorded failure."""
     def pipeline_inspect(self, *, id: str, format: Literal['text', 'html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """P2: Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with --format as a page."""
+        """P2: Show a run: how it ended and why, its gates, attempts and cost; as a card, or with --format as a page."""
     def pipeline_list(self, *, protocol: str | None = ..., outcome: Literal['accepted', 'rejected', 'failed', 'exhausted', 'stuck', 'blocked', 'aborted'] | None = ..., since: str | None = ..., until: str | None = ..., limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """P3: List runs, the newest first, and how often each stage passes."""
     def pipeline_submit(self, *, lease: str, file: str, step: str | None = ..., base: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """P4: Hand in the answer to the present step; it is checked, the gates run, and the session decides what follows."""
+        """P4: Hand in the answer to the present step; it is checked, the gates run, and the run takes its next step."""
     def pipeline_next(self, *, id: str, ttl_s: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """P5: Show the present step of an agent's run with a lease on it: its contract, its inputs, its budget."""
     def pipeline_replay(self, *, id: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -218,11 +218,11 @@ class Kaizen:
     def project_adopt(self, *, path: str, link: bool = ..., copy: bool = ..., hooks: str | None = ..., skills: str | None = ..., vscode: bool = ..., check: bool = ..., remove: bool = ..., apply: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """D1: Let another repository use this engine with its own records; shows the plan unless --apply is given."""
     def publish_check(self, *, limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """D2: Look for secrets, personal paths, machine names and inner addresses in what could be published; exit 1 if any."""
+        """D2: Look for secrets, personal paths, machine names and internal addresses in what could be published; exits 1 if it finds any."""
     def hook(self, *, event: Literal['session-start', 'stop', 'post-tool-use'], host: Literal['claude', 'codex'] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """D3: Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, refuse to stop, note a test run."""
+        """D3: Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, block an unproven stop, note a test run."""
     def skill_inventory(self, *, store: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """SK1: List the skills in .agents/skills and .claude/skills, and with --store those of a folder outside."""
+        """SK1: List the skills in .agents/skills and .claude/skills, and with --store those in another folder."""
     def skill_validate(self, *, store: str | None = ..., path: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """SK2: Check skills as a host would load them: front matter, name, description, links, scripts, evals; exit 1 on a problem."""
     def skill_links(self, *, store: str | None = ..., apply: str | None = ..., remove: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def pattern_add(
     task_id: str | None = None,
     scope: str = "project",
 ) -> Row:
-    """Record a pattern that harms, how it shows, and what to do instead.
+    """Record a harmful pattern, its symptoms, and what to do instead.
 
     Example: kaizen Q5 --title "Sleep in tests" --symptom "Tests wait for seconds." --correction
         "Wait for the event."

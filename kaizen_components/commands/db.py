@@ -46,7 +46,7 @@ def check(store: Store, *, integrity: bool = False, reindex: bool = False) -> Ro
 
 
 def backup(store: Store, *, out: str | None = None) -> Row:
-    """Make a consistent, verified copy with a manifest, while others go on writing.
+    """Make a consistent, verified copy with a manifest; others can go on writing.
 
     Example: kaizen K3
     """
@@ -126,8 +126,8 @@ def batch(tx: Writer, call: Callable[..., Any], store: Store, *, file: str = "-"
 
 
 def manifest(store: Store, *, out: str | None = None) -> Row:
-    """Write down row counts, the schema's hash, the log's size and root, and the file's hash;
-    --out - only shows them.
+    """Write the row counts, the schema's hash, the log's size and root, and the file's hash to a
+    manifest; --out - only prints them.
 
     Example: kaizen K6
     """

@@ -21,7 +21,7 @@ def packet_create(
     recipient: str | None = None,
     payload_json: Any = None,
 ) -> Row:
-    """Record what a diagnostic is to find out for a task.
+    """Record what a diagnostic should find out for a task.
 
     Example: kaizen W7 --task-id @last --title "Why is start-up slow" --summary "Profile the
         imports."

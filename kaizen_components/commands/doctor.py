@@ -28,7 +28,7 @@ SQLITE_WRITE_LOCK_BYTE = "120"  # in the -shm file
 
 
 def doctor(store: Store, *, gates: bool = False) -> Row:
-    """Say what works here, what is missing and what to do; also for a database that cannot be
+    """Report what works here, what is missing and what to do, even if the database cannot be
     opened.
 
     Example: kaizen K11

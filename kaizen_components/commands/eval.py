@@ -28,7 +28,7 @@ def case_add(
     task_id: str | None = None,
     scope: str = "project",
 ) -> Row:
-    """Record an eval case: what must happen, or must not, and how it is decided.
+    """Record an eval case: what must or must not happen, and how that is decided.
 
     Example: kaizen Q3 --title "Refuses a key" --summary "W1 exits 1." --category security
         --command "pytest -k key"

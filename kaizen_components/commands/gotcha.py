@@ -96,7 +96,7 @@ def update(
     paths: Sequence[str] = (),
     note: str | None = None,
 ) -> Row:
-    """Revise a gotcha, or say what became of it; the history keeps every version.
+    """Revise a gotcha or change its status; the history keeps every version.
 
     Example: kaizen G5 --id @last --status resolved --note "Readers are closed by the engine now."
     """

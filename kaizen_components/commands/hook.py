@@ -25,8 +25,8 @@ NEW_SESSION = "startup"  # the source of SessionStart; after a clear the id diff
 def hook(
     write: WriteLater, look: ReadNow, store: Store, *, event: str, host: str = "claude"
 ) -> Row:
-    """Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, refuse to
-    stop, note a test run.
+    """Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, block an
+    unproven stop, note a test run.
 
     Example: echo '{"hook_event_name": "SessionStart", "source": "startup"}' | kaizen D3
         session-start

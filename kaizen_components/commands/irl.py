@@ -45,7 +45,7 @@ def prediction_add(
     deadline: str,
     body: str | None = None,
 ) -> Row:
-    """Record a prediction with its probability and the day it will be known.
+    """Record a prediction with its probability and when its outcome will be known.
 
     Example: kaizen I2 --irl-id @last --summary "No rollback in the first week." --probability
         0.8 --deadline +7d

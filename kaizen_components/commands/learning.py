@@ -23,7 +23,7 @@ def add(
     task_id: str | None = None,
     scope: str = "project",
 ) -> Row:
-    """Record what was learned, with what shows it.
+    """Record what was learned, with its evidence.
 
     Example: kaizen L1 --title "Close readers first" --summary "A long write needs no open
         readers." --body "It waits."
@@ -92,8 +92,8 @@ def report(
     query: str | None = None,
     limit: int = 50,
 ) -> Row:
-    """Report the lessons with their lineage, what backs them, and which are stale by the files of
-    the working tree.
+    """Report the lessons with their lineage, what backs them, and which are stale because their
+    files changed.
 
     Example: kaizen R3
     """

@@ -89,8 +89,8 @@ def report(
     limit: int = 100,
     verify: bool = False,
 ) -> Row:
-    """Tell the ledger as a story: by day and actor, what was recorded, in words; --verify checks
-    every hash first.
+    """Report what was recorded by day and actor, as a story in words; --verify checks every hash
+    first.
 
     Example: kaizen R2 --limit 20
     """

@@ -18,8 +18,8 @@ def report(
     scope: str | None = None,
     limit: int = 10,
 ) -> Row:
-    """Report a calendar month by days, or the last N days, against the one before, and what to
-    look at next.
+    """Report a calendar month by days, or the last N days, compared with the period before, and
+    what to look at next.
 
     Example: kaizen R9 --last
     """

@@ -66,8 +66,8 @@ def run(
 
 
 def inspect(output: Output, *, id: str) -> Row:
-    """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with
-    --format as a page.
+    """Show a run: how it ended and why, its gates, attempts and cost; as a card, or with --format
+    as a page.
 
     Example: kaizen P2 --id @last
     """
@@ -189,8 +189,8 @@ def submit(
     step: str | None = None,
     base: str | None = None,
 ) -> Row:
-    """Hand in the answer to the present step; it is checked, the gates run, and the session
-    decides what follows.
+    """Hand in the answer to the present step; it is checked, the gates run, and the run takes its
+    next step.
 
     Example: kaizen P4 --lease "$LEASE" --file answer.txt
     """

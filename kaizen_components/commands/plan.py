@@ -51,7 +51,7 @@ def revise(
     body: str | None = None,
     note: str | None = None,
 ) -> Row:
-    """Revise a plan, or move it on; the history keeps every version.
+    """Revise a plan or change its status; the history keeps every version.
 
     Example: kaizen W4 --id @last --status active --note "Agreed in review."
     """

@@ -49,7 +49,7 @@ def list_(
     scope: str | None = None,
     limit: int = 50,
 ) -> Row:
-    """List the rules, the most important first, and among equals the newest.
+    """List the rules, the most important first, then the newest.
 
     Example: kaizen X2 --priority critical
     """

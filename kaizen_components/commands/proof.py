@@ -34,7 +34,7 @@ def add(
     run: Sequence[str] = (),
 ) -> Row:
     """Record a proof: witnessed when --run runs the command (and exits with its code), reported
-    when you only say so.
+    when you only state the result.
 
     Example: kaizen Q1 --run -- git --version
     """

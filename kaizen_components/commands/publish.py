@@ -20,8 +20,8 @@ STATES = ("tracked", "index", "HEAD", "untracked", "file", "ignored")  # the wor
 
 
 def check(store: Store, *, limit: int = 200) -> Row:
-    """Look for secrets, personal paths, machine names and inner addresses in what could be
-    published; exit 1 if any.
+    """Look for secrets, personal paths, machine names and internal addresses in what could be
+    published; exits 1 if it finds any.
 
     Example: kaizen D2
     """

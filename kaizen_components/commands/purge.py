@@ -16,7 +16,7 @@ TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq
 
 def test(write: WriteLater, look: ReadNow, *, dry_run: bool = False) -> Row:
     """Remove the records made with --test and what refers to them; the log keeps their entries and
-    says so.
+    records the purge.
 
     Example: kaizen K7 --dry-run
     """

@@ -43,7 +43,7 @@ def query(
     limit: int = 20,
     test: bool = False,
 ) -> Row:
-    """Show scores with count, mean, spread and trend over all that match.
+    """Show the scores that match, with their count, mean, spread and trend.
 
     Example: kaizen T4 --name coverage
     """

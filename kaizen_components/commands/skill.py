@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def inventory(store: Store, *, store_: str | None = None) -> Row:
-    """List the skills in .agents/skills and .claude/skills, and with --store those of a folder
-    outside.
+    """List the skills in .agents/skills and .claude/skills, and with --store those in another
+    folder.
 
     Example: kaizen SK1
     """

@@ -29,7 +29,7 @@ def add(
     task_id: str | None = None,
     scope: str = "project",
 ) -> Row:
-    """Lock a source: what was read, in which version, when, and its hash.
+    """Record a source: what was read, in which version, when, and its hash.
 
     Example: kaizen S1 --title "RFC 8785" --tier canonical --url
         https://www.rfc-editor.org/rfc/rfc8785

@@ -29,7 +29,7 @@ def start(
     depends_on: Sequence[str] = (),
     done_when: Sequence[str] = (),
 ) -> Row:
-    """Start a task: what is to be done, and how we will know.
+    """Start a task: what is to be done, and how to check it.
 
     Example: kaizen W1 --title "README polish" --summary "Make it a strong entry point."
         --done-when "pytest -q"
@@ -206,7 +206,8 @@ def claim(
     token: int | None = None,
     note: str | None = None,
 ) -> Row:
-    """Take, renew, release or break the lease on a task; of many who try at once, one wins.
+    """Take, renew, release or break the lease on a task; of many who try at once, only one
+    succeeds.
 
     Example: kaizen W13 --id @last --ttl-s 3600
     """

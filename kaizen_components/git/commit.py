@@ -33,7 +33,7 @@ def write_commit(
     ]  # fmt: skip
 
     modes = {entry.path: entry.mode for entry in store.list_entries(base, prefix, objects)}
-    written = []
+    file_commands = []
     for path, data in sorted(changes.items()):
         require_path(path)
         if modes.get(path) in (LINK, SUBMODULE):
@@ -48,8 +48,8 @@ def write_commit(
             lines.append(b"D " + name)
         else:
             mode = modes.get(path, PLAIN).encode()
-            written += [b"M " + mode + b" inline " + name, _encode_data(data)]
-    lines += [*written, b"get-mark :1", b"done", b""]
+            file_commands += [b"M " + mode + b" inline " + name, _encode_data(data)]
+    lines += [*file_commands, b"get-mark :1", b"done", b""]
     words = ("fast-import", "--quiet", "--done", "--force")
     return store.run_git(*words, stdin=b"\n".join(lines), objects=objects).decode().strip()
 

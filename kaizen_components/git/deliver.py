@@ -58,23 +58,23 @@ def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str
         "--ignored=traditional",
     )
     paths = [repository.prefix + path for path in missing]
-    listed = run_git(repository.top, "status", *words, "--ignore-submodules=dirty", "--", *paths)
-    changed = [line[3:] for line in listed.text.split("\0") if line]
+    status = run_git(repository.top, "status", *words, "--ignore-submodules=dirty", "--", *paths)
+    changed = [line[3:] for line in status.text.split("\0") if line]
     uncommitted = sorted(  # git names a whole folder that is ignored
         path.removeprefix(repository.prefix)
         for path in paths
         if any(path == name or (name.endswith("/") and path.startswith(name)) for name in changed)
     )
     if uncommitted:
-        more = f" and {len(uncommitted) - NAMED_MAX} more" if len(uncommitted) > NAMED_MAX else ""
+        suffix = f" and {len(uncommitted) - NAMED_MAX} more" if len(uncommitted) > NAMED_MAX else ""
         raise Refused(
             "uncommitted_changes",
-            f"There are uncommitted changes in {', '.join(uncommitted[:NAMED_MAX])}{more}.",
+            f"There are uncommitted changes in {', '.join(uncommitted[:NAMED_MAX])}{suffix}.",
             "The run would overwrite them.",
             "Commit or stash them, then merge the run's branch.",
         )
     patch = diff.render_patch(missing)
-    for check in (["--check"], []):
+    for check in (["--check"], []):  # first check, then apply
         options = ["--whitespace=nowarn", "--no-ignore-whitespace", *check]
         applied = try_git(repository.top, "apply", *options, "-", stdin=patch)
         if applied.code != 0:
@@ -88,11 +88,11 @@ def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str
 
 def find_unapplied(store: ObjectStore, repository: Repository, diff: Diff, head: str) -> list[str]:
     """Return the changed paths whose files in the working tree differ from `head`."""
-    wanted = {entry.path: entry.id for entry in store.list_entries(head, repository.prefix)}
+    new_ids = {entry.path: entry.id for entry in store.list_entries(head, repository.prefix)}
     return [
         path
         for _, path in diff.list_changes()
-        if _hash_working_file(repository, path) != wanted.get(path)
+        if _hash_working_file(repository, path) != new_ids.get(path)
     ]
 
 

@@ -26,6 +26,7 @@ class Diff:
         self._objects = objects
 
     def _run_diff(self, *args: str, paths: list[str] | None = None) -> bytes:
+        """Run `git diff-tree` on the two commits, limited to `paths` or to the target's folder."""
         below = ("--relative=" + self._prefix,) if self._prefix and "--binary" not in args else ()
         only = paths or ([self._prefix] if self._prefix else [])
         return self._store.run_git(

@@ -15,7 +15,7 @@ FLAGS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) -> list[str]:
     """Write the files into an empty folder; return the paths that could not be exported, sorted."""
-    left_out = [entry.path for entry in entries if entry.mode == SUBMODULE]
+    omitted = [entry.path for entry in entries if entry.mode == SUBMODULE]
     links = [entry for entry in entries if entry.mode == LINK]
     try:
         for entry in entries:  # before the links, so that no file is written through one
@@ -30,14 +30,14 @@ def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) ->
         outside = [entry.path for entry in links if _leads_out(folder, entry.path)]
         for name in outside:
             os.unlink(os.path.join(folder, *name.split("/")))
-        return sorted(left_out + outside)
+        return sorted(omitted + outside)
     except FileExistsError as error:
         name = os.path.basename(os.fspath(error.filename))
         raise Refused(
             "paths_collide",
             f"Two files of the target have the name {name!r} on this file system.",
             "Their names differ only in case or in the encoding of their letters.",
-            "Run it on a file system that distinguishes them.",
+            "Use a file system that distinguishes them.",
         ) from None
     except OSError as error:
         raise Unavailable(

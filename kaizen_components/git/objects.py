@@ -76,9 +76,9 @@ class ObjectStore:
         key = commit, prefix
         if key not in self._entries:
             tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
-            listed = self.run_git("ls-tree", "-r", "-z", "--full-tree", tree, objects=objects)
+            output = self.run_git("ls-tree", "-r", "-z", "--full-tree", tree, objects=objects)
             entries = self._entries[key] = []
-            for line in filter(None, listed.split(b"\0")):
+            for line in filter(None, output.split(b"\0")):
                 facts, _, path = line.partition(b"\t")
                 mode, _, id = facts.decode().split()
                 entries.append(TreeEntry(os.fsdecode(path), mode, id))
@@ -125,7 +125,7 @@ def _missing_error(id: str) -> Integrity:
         "object_missing",
         f"The target lacks the object {id[:12]}.",
         "The repository is damaged, or it is a partial clone that has not fetched the object.",
-        "Run `git fsck` there; for a partial clone, `git fetch --refetch` or a full clone.",
+        "Run `git fsck` there; in a partial clone, run `git fetch --refetch`.",
     )
 
 

@@ -46,6 +46,7 @@ def find_repository(path: str) -> Repository:
 
 
 def _repository_error(result: GitResult) -> Refused | Unavailable:
+    """Return the error that explains why git found no usable repository."""
     if "dubious ownership" in result.err:
         return Refused(
             "target_of_another_user",
@@ -60,7 +61,7 @@ def _repository_error(result: GitResult) -> Refused | Unavailable:
             "not_a_repository",
             "--repo names a folder that is not in a git repository.",
             "A run starts from a commit and creates a branch.",
-            "Run `git init`, add the files and commit them.",
+            "Run `git init`, commit the files, then start the run again.",
         )
     return git_error("rev-parse", result)
 

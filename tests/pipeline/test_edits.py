@@ -241,7 +241,7 @@ def test_ordinary_paths_are_allowed(path):
 def test_clashing_path_is_refused(path):
     text = f"FILE: {path}\n<<<<<<< WHOLE\nx\n>>>>>>> END"
 
-    assert refusal(text, there=BASE)
+    assert refusal(text, existing_paths=BASE)
 
 
 def test_new_files_differing_in_case_are_refused():
@@ -410,7 +410,7 @@ GARBAGE = st.lists(
 @given(GARBAGE)
 def test_garbage_is_parsed_or_refused(lines):
     try:
-        changes = apply_text("\n".join(lines), there=BASE)
+        changes = apply_text("\n".join(lines), existing_paths=BASE)
     except EditRefused as error:
         assert str(error) and error.reason == "malformed"
     else:

@@ -196,7 +196,7 @@ def test_p11_reports_unreadable_file(cli, root, repo, text):
     assert (done.exit_code, done.json["usable"], bool(done.json["faults"])) == (1, False, True)
 
 
-def test_weaker_sandbox_is_refused_without_loss(cli, begun, tmp_path, strongest):
+def test_answer_refused_in_weak_sandbox_can_be_repeated(cli, begun, tmp_path, strongest):
     hand_in(cli, tmp_path, begun, EMPTY)
     turn = cli("P5", "--id", begun["id"], "--json").json
     (tmp_path / "answer").write_text(GOOD)
@@ -228,7 +228,7 @@ def test_failing_prompt_blocks_run(cli, root, repo):
     assert "The prompt of the step notes cannot be rendered." in done.json["says"]
 
 
-def test_prompt_cannot_multiply_text(cli, root, repo):
+def test_prompt_that_multiplies_text_is_refused(cli, root, repo):
     put(
         root,
         changed(lambda given: given["steps"]["notes"].update(prompt="{{ 'x' * 10000000000 }}")),

@@ -217,7 +217,7 @@ def test_long_period_uses_bars_of_several_days(days, step, bars):
     assert (result.step, len(result.labels())) == (step, bars)
 
 
-def test_bar_labels_suit_their_unit():
+def test_bar_labels_depend_on_unit():
     assert period("week", given="2026-W46").labels()[:2] == ["Mon 9", "Tue 10"]
     assert period("month", given="2026-02").labels()[-1] == "28"
     assert period("year", given=2026).labels()[::11] == ["Jan", "Dec"]

@@ -106,7 +106,7 @@ def test_critical_rules_that_exactly_fit_cause_no_warning(kaizen, digest):
     assert not digest(budget=needed // 4 - 5, actor="new")["critical_rules_fit"]
 
 
-def test_smaller_critical_rule_fills_the_room_left(kaizen, digest):
+def test_short_rule_is_listed_when_long_one_is_not(kaizen, digest):
     kaizen("X1", title="Long", summary="Never. " * 200, priority="critical")
     small = kaizen("X1", title="Short", summary="Never.", priority="critical")["id"]
 
@@ -391,7 +391,7 @@ def test_fitted_text_never_exceeds_budget(budget, rules, parts):
     assert len(fitted.text) < budget * 4
 
 
-def test_each_part_keeps_an_item_and_names_command(full):
+def test_shortened_part_names_command_for_the_rest(full):
     answer = full("R0", budget=1_500, since="7d")
 
     assert all(part["items"] for part in answer["parts"])

@@ -154,7 +154,7 @@ def test_day_without_entries_shows_zero(kaizen, at):
     assert "the busiest of 2 days with entries" in text
 
 
-def test_each_actor_has_a_daily_story(kaizen):
+def test_entries_of_a_day_are_grouped_by_actor(kaizen):
     start(kaizen, "One", actor="ada")
     start(kaizen, "Two", actor="ben")
     start(kaizen, "Three", actor="ada")

@@ -37,11 +37,11 @@ def test_proven_lesson_shows_its_verdict_or_waiver(kaizen, gotcha):
         "id"
     ]
     kaizen("L3", id=learning)
-    shown_report = report(kaizen)
+    answer = report(kaizen)
 
-    assert shown_report["data"]["backed_by"] == {"verification": 1, "waiver": 1}
-    assert "(waived): Seen for a month." in shown_report["document"]
-    assert f"Backed by verdict {verdict}".replace("_", "\\_") in shown_report["document"]
+    assert answer["data"]["backed_by"] == {"verification": 1, "waiver": 1}
+    assert "(waived): Seen for a month." in answer["document"]
+    assert f"Backed by verdict {verdict}".replace("_", "\\_") in answer["document"]
 
 
 def test_lesson_is_stale_after_its_file_changes(kaizen, root, gotcha):
@@ -50,19 +50,17 @@ def test_lesson_is_stale_after_its_file_changes(kaizen, root, gotcha):
     changed, same = gotcha(paths=["a.py"]), gotcha(paths=["b.py"])
     gotcha()
     (root / "a.py").write_text("2")
-    shown_report = report(kaizen)
-    stale = shown_report["data"]["stale"]
+    answer = report(kaizen)
+    stale = answer["data"]["stale"]
 
     assert (stale["looked_at"], stale["number"], [row["id"] for row in stale["lessons"]]) == (
         2,
         1,
         [changed],
     )
-    assert "against the working tree as it is now" in shown_report["document"]
-    assert {row["id"]: row["stale"] for row in shown_report["data"]["lessons"]["gotcha"]}[
-        same
-    ] is False
-    assert "Fresh: b.py unchanged since then." in shown_report["document"]
+    assert "against the working tree as it is now" in answer["document"]
+    assert {row["id"]: row["stale"] for row in answer["data"]["lessons"]["gotcha"]}[same] is False
+    assert "Fresh: b.py unchanged since then." in answer["document"]
 
 
 def test_funnel_counts_promotions_by_stage(kaizen, gotcha):
@@ -100,9 +98,9 @@ def test_weekly_promotions_exclude_direct_learnings(kaizen, gotcha):
 def test_lessons_beyond_limit_are_counted(kaizen, gotcha):
     for _ in range(3):
         gotcha()
-    shown_report = report(kaizen, limit=1)
+    answer = report(kaizen, limit=1)
 
     assert (
-        len(shown_report["data"]["lessons"]["gotcha"]) == 1
-        and "2 older ones are not shown." in shown_report["document"]
+        len(answer["data"]["lessons"]["gotcha"]) == 1
+        and "2 older ones are not shown." in answer["document"]
     )

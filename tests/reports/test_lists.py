@@ -44,7 +44,7 @@ def fill(kaizen, text="The gate", scope="project", test=False):
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])
 @pytest.mark.parametrize("code", CODES)
-def test_report_is_same_after_reports_and_with_as_of(kaizen, root, code, format):
+def test_report_as_of_checkpoint_never_changes(kaizen, root, code, format):
     fill(kaizen)
     first = kaizen(code, **build_options(code, format=format, timezone="Asia/Kolkata"))
     for other in CODES:

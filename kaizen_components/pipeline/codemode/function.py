@@ -112,9 +112,9 @@ def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFoun
     """Return the error for a missing module, with the most similar existing one."""
     modules = set()
     for root in (os.path.join(folder, path) for path in paths):
-        for here, folders, files in os.walk(root):
+        for current, folders, files in os.walk(root):
             folders[:] = [name for name in folders if name.isidentifier()]
-            parts = [] if here == root else os.path.relpath(here, root).split(os.sep)
+            parts = [] if current == root else os.path.relpath(current, root).split(os.sep)
             for name in files:
                 if name.endswith(".py"):
                     last = [] if name == "__init__.py" else [name.removesuffix(".py")]
@@ -124,7 +124,7 @@ def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFoun
     return NotFound(
         "no_module",
         f"There is no module {function.module} in the base.",
-        f"Kaizen looked in the last commit, in {places}.",
+        f"Kaizen searched {places} of the last commit.",
         f"Did you mean {close[0]}:{function.name}?"
         if close
         else "Name it as an import statement would.",

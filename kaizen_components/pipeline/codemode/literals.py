@@ -8,18 +8,18 @@ from .code import parse_code
 NO_LITERAL = object()
 
 
-def is_same_value(left: str, right: str) -> bool:
+def is_same_value(text: str, other_text: str) -> bool:
     """Return whether two reprs are the same value of the same type.
 
     Quotes, spaces and the order of sets and dicts do not count.
     """
-    if left == right:
+    if text == other_text:
         return True
-    value, other = parse_literal(left), parse_literal(right)
+    value, other = parse_literal(text), parse_literal(other_text)
     if value is not NO_LITERAL and other is not NO_LITERAL:
         return _equal_values(value, other)
     try:
-        return ast.dump(parse_code(left.strip())) == ast.dump(parse_code(right.strip()))
+        return ast.dump(parse_code(text.strip())) == ast.dump(parse_code(other_text.strip()))
     except ValueError:
         return False
 

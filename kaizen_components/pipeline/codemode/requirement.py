@@ -42,11 +42,11 @@ class Example(NamedTuple):
     def stated_end(self) -> str:
         """The value or error stated right after the call, or "". Such an example needs a case."""
         gives = GIVES.match(self.after)
-        rest = self.after[gives.end() :] if gives else ""
-        name = ERROR.match(rest)
+        text = self.after[gives.end() :] if gives else ""
+        name = ERROR.match(text)
         if name:
             return name[0]
-        return rest[: _find_literal_end(rest, 0)] if LITERAL.match(rest) else ""
+        return text[: _find_literal_end(text, 0)] if LITERAL.match(text) else ""
 
 
 def find_examples(function: Function, request: str) -> list[Example]:

@@ -85,6 +85,7 @@ def judge_ready(case: Case, tools: Tools) -> Verdict:
 
 
 def judge_exploration(case: Case, tools: Tools) -> Verdict:
+    """Check the standard snippets, changed as the case says: fewer, other code, fewer errors."""
     answer = _snippets()[case.get("without", 0) :]
     answer = [{**snippet, "id": f"S{number}"} for number, snippet in enumerate(answer, 1)]
     answer[0]["code"] = case.get("code", answer[0]["code"])
@@ -94,16 +95,18 @@ def judge_exploration(case: Case, tools: Tools) -> Verdict:
 
 
 def judge_execution(case: Case, tools: Tools) -> Verdict:
+    """Run the codes of the case and compare the results with those in its `shows`."""
     items = [{"id": f"S{number}", "code": code} for number, code in enumerate(case["codes"], 1)]
     with _make_job(Tools([case["python"]]) if "python" in case else tools) as job:
         verdict = execute.execute_snippets(job, DOUBLE, items)
     ends = [evidence.describe_result(result) for result in verdict.facts.get("results", [])]
-    if not all(end.startswith(wanted) for end, wanted in zip(ends, case["shows"], strict=True)):
+    if not all(end.startswith(expected) for end, expected in zip(ends, case["shows"], strict=True)):
         return Verdict("check", f"The results are {ends}.")
     return verdict
 
 
 def judge_analysis(case: Case, tools: Tools) -> Verdict:
+    """Check the analysis of the case; the ids "all" stand for those of every snippet."""
     answer, results = dict(case["answer"]), _results()
     for cluster in answer.get("clusters", ()):
         if cluster["ids"] == "all":

@@ -31,9 +31,11 @@ def validate_spec(job: Job, function: Function, spec: Spec, request: str) -> Ver
         "results": results,
         "failing": [case.id for case in spec.cases if case.id in ids],
     }
-    broken = [case for case in failing if case.source == "requirement" and case not in flaky]
+    failed_requirements = [
+        case for case in failing if case.source == "requirement" and case not in flaky
+    ]
     for reason, cases, says in (
-        ("reject", broken, "The function does not do what the requirement says"),
+        ("reject", failed_requirements, "The function does not do what the requirement says"),
         ("flaky", flaky, "Cases have different results in two runs"),
         ("check", failing, "Cases fail"),
     ):

@@ -43,18 +43,18 @@ def apply_edits(
     edits: list[Edit],
     read: Read,
     *,
-    there: Iterable[str] = (),
+    existing_paths: Iterable[str] = (),
     is_link: Callable[[str], bool] = lambda path: False,
 ) -> dict[str, bytes | None]:
     """Return {path: new content, or None if deleted} of the files that change.
 
     Raise EditRefused if any edit cannot be applied. `read` returns the content of a file of the
-    base. `there` are the paths of all its files, to detect a path that differs only in case.
+    base. `existing_paths` are all its files, to detect a path that differs only in case.
     """
     by_path: dict[str, list[Edit]] = {}
     for edit in edits:
         by_path.setdefault(check_path(edit.path), []).append(edit)
-    existing = ExistingPaths(there, is_link)
+    existing = ExistingPaths(existing_paths, is_link)
     changes: dict[str, bytes | None] = {}
     for path, blocks in by_path.items():
         existing.check(path)
@@ -73,7 +73,8 @@ def apply_edits(
 
 def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | None:
     """Return the content of one file after its blocks, or None if they delete it."""
-    first, data = blocks[0], base or b""
+    first = blocks[0]
+    data = base or b""
     # A block with an empty search, in a file that is missing or empty, is the whole file.
     has_whole = any(
         edit.kind != "replace" or (not data and not any(line.strip() for line in edit.search))

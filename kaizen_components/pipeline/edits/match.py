@@ -58,10 +58,10 @@ def find_place(edit: Edit, lines: Lines) -> Match:
         )
     for places in _find_levels(search, lines):
         if len(places) > 1:
-            more = " or more" if len(places) == PLACES_MAX else ""
+            suffix = " or more" if len(places) == PLACES_MAX else ""
             numbers = ", ".join(str(at + 1) for at in sorted(places)[:5])
             raise EditRefused(
-                f"{edit.name} fits in {len(places)}{more} places, "
+                f"{edit.name} fits in {len(places)}{suffix} places, "
                 f"at lines {numbers}{' …' if len(places) > 5 else ''}.",
                 "It must fit in exactly one place.",
                 "Search for more lines, so that only one place fits.",
@@ -76,15 +76,21 @@ def find_place(edit: Edit, lines: Lines) -> Match:
 
 
 def _find_levels(search: Lines, lines: Lines) -> Iterator[dict[int, Change]]:
-    """Yield, for each level, {start line: how to change a line of the replacement there}."""
+    """Yield {start line: how to change a line of the replacement there} of each level in turn."""
+    # Level 1: the lines are equal.
     yield dict.fromkeys(_find_starts(search, lines), str)
-    bare, wanted = [line.rstrip() for line in lines], [line.rstrip() for line in search]
-    yield dict.fromkeys(_find_starts(wanted, bare), str)
+    # Level 2: they are equal without blanks at their ends.
+    trimmed_lines = [line.rstrip() for line in lines]
+    trimmed_search = [line.rstrip() for line in search]
+    yield dict.fromkeys(_find_starts(trimmed_search, trimmed_lines), str)
+    # Level 3: they have another indentation, deeper or shallower, or tabs for blanks.
     places: dict[int, Change] = {}
     for at in _find_starts([line.strip() for line in search], [line.strip() for line in lines]):
-        if change := _find_shift(wanted, bare[at : at + len(wanted)]):
+        if change := _find_shift(trimmed_search, trimmed_lines[at : at + len(trimmed_search)]):
             places[at] = change
-    ours, theirs = ({line[:1] for line in part} & INDENTS for part in (wanted, bare))
+    ours, theirs = (
+        {line[:1] for line in part} & INDENTS for part in (trimmed_search, trimmed_lines)
+    )
     for unit in UNITS:
         if ours == {" "} and "\t" in theirs:
             old, new = " " * unit, "\t"
@@ -99,7 +105,7 @@ def _find_levels(search: Lines, lines: Lines) -> Iterator[dict[int, Change]]:
                 depth += 1
             return new * depth + line[depth * len(old) :]
 
-        for at in _find_starts([reindent(line) for line in wanted], bare):
+        for at in _find_starts([reindent(line) for line in trimmed_search], trimmed_lines):
             places.setdefault(at, reindent)
     yield places
 
@@ -147,15 +153,15 @@ def describe_nearest(search: Lines, lines: Lines) -> str:
     That is the place with the most equal lines, ignoring blanks. Without any equal line it is a
     line that resembles the first line of the block.
     """
-    wanted = [line.strip() for line in search]
-    stripped = [line.strip() for line in lines]
+    stripped_search = [line.strip() for line in search]
+    stripped_lines = [line.strip() for line in lines]
     offsets: dict[str, list[int]] = {}
-    for offset, line in enumerate(wanted):
+    for offset, line in enumerate(stripped_search):
         if line:
             offsets.setdefault(line, []).append(offset)
     scores: Counter[int] = Counter()
     compared = 0
-    for number, line in enumerate(stripped):
+    for number, line in enumerate(stripped_lines):
         for offset in offsets.get(line, ()):
             compared += 1
             if number >= offset:
@@ -165,8 +171,8 @@ def describe_nearest(search: Lines, lines: Lines) -> str:
     if scores:
         start = max(scores, key=lambda at: (scores[at], -at))
     else:
-        first = next((line for line in wanted if line), "")[:CLOSE_CHARS_MAX]
-        short = [line[:CLOSE_CHARS_MAX] for line in stripped[:CLOSE_LINES_MAX]]
+        first = next((line for line in stripped_search if line), "")[:CLOSE_CHARS_MAX]
+        short = [line[:CLOSE_CHARS_MAX] for line in stripped_lines[:CLOSE_LINES_MAX]]
         close = difflib.get_close_matches(first, short, n=1, cutoff=0.5)
         if not close:
             first_line = quote_text(search[0].strip())

@@ -59,8 +59,8 @@ class _Reader:
         self.lines = THOUGHTS.sub("", text).replace("\r\n", "\n").split("\n")
         self.at = 0
         self.path = ""
-        self.waiting = False  # a FILE: line was read, and no block for it yet
-        self.fenced = False  # inside a fence round blocks
+        self.waiting = False  # a FILE: line was read, but its block was not
+        self.fenced = False  # inside a fence around blocks
         self.edits: list[Edit] = []
 
     def read(self) -> list[Edit]:
@@ -123,7 +123,7 @@ class _Reader:
         self.at += 1
 
     def _leads_to_block(self, at: int) -> bool:
-        """Return whether a block follows after only blank lines and fences."""
+        """Return whether a block, or a fenced file, follows after only blank lines and fences."""
         fences = 0
         while at < len(self.lines) and (not self.lines[at].strip() or FENCE.match(self.lines[at])):
             fences += bool(self.lines[at].strip())
@@ -139,7 +139,7 @@ class _Reader:
         return self.lines[at] if at < len(self.lines) else ""
 
     def read_fence(self, fence: re.Match[str]) -> None:
-        """Read a fence: the content of the file above it, or the begin or end of fenced blocks."""
+        """Read a fence: either the content of a file, or the start or end of fenced blocks."""
         self.at += 1
         if self.waiting and not OPENING.match(self._next_text(self.at)):
             self._add("whole", self.path, text=self._read_to_fence(fence[1]))
@@ -227,6 +227,7 @@ class _Reader:
         self.edits.append(Edit(kind, path, tuple(search), tuple(text), len(self.edits) + 1))
 
     def _finish_file(self) -> None:
+        """Refuse a FILE: line that no block followed."""
         if self.waiting:
             raise EditRefused(
                 f"The line FILE: {quote_text(self.path)} has no block below it.",

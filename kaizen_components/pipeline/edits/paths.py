@@ -76,9 +76,9 @@ def list_parents(path: str) -> list[str]:
 class ExistingPaths:
     """The paths that exist or that earlier edits create, to detect clashes between them."""
 
-    def __init__(self, there: Iterable[str], is_link: Callable[[str], bool]):
+    def __init__(self, paths: Iterable[str], is_link: Callable[[str], bool]):
         self.is_link = is_link
-        self.files = set(there)
+        self.files = set(paths)
         self.folders = {folder for path in self.files for folder in list_parents(path)}
         self.spellings = {fold_case(path): path for path in (*self.files, *self.folders)}
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".kaizen/protocols"
 SHOWN_MAX = 8
+OWNERS = {"kaizen": "Kaizen", "project": "this project", "target": "the target"}
 
 
 class Source(NamedTuple):
@@ -98,7 +99,7 @@ def find_source(name: str, root: str, repo: str | None) -> Source:
         raise Refused(
             "protocol_name_taken",
             f"There are two protocols called {name}.",
-            f"One comes from {matches[0].whose}, the other from the {matches[1].whose}.",
+            f"Both {OWNERS[matches[0].whose]} and {OWNERS[matches[1].whose]} define one.",
             "Rename one of the two.",
         )
     return matches[0]
@@ -109,10 +110,10 @@ def read_source(source: Source) -> tuple[Protocol | None, list[str]]:
     if source.text is None:
         return load_shipped(source.name), []
     try:
-        given = yaml_file.parse_yaml(source.text, f"{source.name}.yml")
+        definition = yaml_file.parse_yaml(source.text, f"{source.name}.yml")
     except Refused as error:
         return None, [f"{error.what} {error.why}"]
-    faults = find_faults(given)
-    if not faults and given["name"] != source.name:
-        faults = [f"Its name is {given['name']}, but its file is called {source.name}.yml."]
-    return (None if faults else Protocol(given)), faults
+    faults = find_faults(definition)
+    if not faults and definition["name"] != source.name:
+        faults = [f"Its name is {definition['name']}, but its file is called {source.name}.yml."]
+    return (None if faults else Protocol(definition)), faults

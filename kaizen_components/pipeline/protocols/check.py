@@ -19,22 +19,22 @@ REPEATABLE = ("json", "text", "command")  # the only kinds that a protocol may h
 Follows = Callable[[Step, str], bool]
 
 
-def find_faults(given: Any) -> list[str]:
+def find_faults(definition: Any) -> list[str]:
     """Return the faults of a definition.
 
     Later rules run only if the earlier ones found nothing, because they rely on them.
     """
-    faults = list(_find_bad_values(given, "the file"))
+    faults = list(_find_bad_values(definition, "the file"))
     if not faults:
         with open(os.path.join(FOLDER, "schema.json"), encoding="utf-8") as file:
             schema = json.load(file)
         faults = [
             f"{'.'.join(map(str, where)) or 'the file'}: {what}"
-            for where, what in find_schema_faults(schema, given)
+            for where, what in find_schema_faults(schema, definition)
         ]
     for rules in ((check_names, check_contracts), RULES):
         if not faults:
-            protocol = Protocol(given)
+            protocol = Protocol(definition)
             faults = [fault for rule in rules for fault in rule(protocol)]
     return faults
 
@@ -166,7 +166,11 @@ def check_loops(protocol: Protocol) -> Iterator[str]:
 
     A loop of kept steps is a fault too: each is skipped once it has passed, so it never ends.
     """
-    free = {name for name, given in protocol.definition["steps"].items() if "attempts" not in given}
+    free = {
+        name
+        for name, step_data in protocol.definition["steps"].items()
+        if "attempts" not in step_data
+    }
 
     def is_unbounded(step: Step, reason: str) -> bool:
         to, times = step.next[reason]

@@ -113,6 +113,7 @@ def prove_base() -> list[dict[str, Any]]:
 def _compare_verdict(
     step: str, case: str, expected: str, verdict: Verdict | None
 ) -> dict[str, Any]:
+    """Return a row with the expected and the actual reason; no verdict counts as `pass`."""
     got = verdict.reason if verdict else "pass"
     says = verdict.says if verdict else ""
     return {

@@ -20,5 +20,5 @@ def strip_tests(text: str) -> str:
         if isinstance(node, DEFINITIONS) and node.name.lower().startswith("test"):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             del lines[first - 1 : node.end_lineno]
-    rest = "\n".join(lines).strip()
-    return rest + "\n" if rest else text
+    kept_text = "\n".join(lines).strip()
+    return kept_text + "\n" if kept_text else text

@@ -29,7 +29,7 @@ Read = Callable[[str], bytes | None]
 
 
 def find_objections(
-    spec: dict[str, Any], changes: dict[str, bytes | None], read: Read, there: set[str]
+    spec: dict[str, Any], changes: dict[str, bytes | None], read: Read, existing_paths: set[str]
 ) -> list[Finding]:
     """Return a finding for each change that needs a grant, sorted by path.
 
@@ -51,7 +51,7 @@ def find_objections(
             findings.append(Finding("schema", f"{path} changes a schema.", path))
         if path.endswith(".py") and data is not None:
             if known is None:
-                known = _list_known_modules(there, changes, read)
+                known = _list_known_modules(existing_paths, changes, read)
             for name in sorted(list_imports(data) - list_imports(read(path) or b"") - known):
                 says = f"{path} imports {name}, which the project did not use before."
                 findings.append(Finding("dependency", says, path))
@@ -73,18 +73,20 @@ def list_imports(data: bytes) -> set[str]:
     return names
 
 
-def _list_known_modules(there: set[str], changes: dict[str, bytes | None], read: Read) -> set[str]:
+def _list_known_modules(
+    existing_paths: set[str], changes: dict[str, bytes | None], read: Read
+) -> set[str]:
     """Return the modules that need no new dependency.
 
     They are the standard library, the project's own modules (also new ones), what it imports
     already, and its requirements, because most distributions are imported by their name.
     """
     known = {"pytest", *sys.stdlib_module_names}
-    for path in there | {path for path, data in changes.items() if data is not None}:
+    for path in existing_paths | {path for path, data in changes.items() if data is not None}:
         known.add(path.partition("/")[0].removesuffix(".py"))
         if path.startswith("src/"):
             known.add(path.split("/")[1].removesuffix(".py"))
-    for path in there:
+    for path in existing_paths:
         data = read(path) or b""
         lines = []
         if path.endswith(".py"):

@@ -131,8 +131,8 @@ def parse_settings(data: bytes | None) -> Settings:
     """Parse and check the content of the file; None stands for a missing file."""
     text = (data or b"").decode("utf-8", "replace")
     try:
-        given = tomllib.loads(text)
-        _adapter().validate_python(given)
+        values = tomllib.loads(text)
+        _adapter().validate_python(values)
     except tomllib.TOMLDecodeError as error:
         raise Refused(
             "bad_settings",
@@ -144,11 +144,11 @@ def parse_settings(data: bytes | None) -> Settings:
         places = [(_find_line(text, fault["loc"]), fault) for fault in error.errors()]
         raise _explain_fault(*min(places, key=lambda place: place[0])) from None
     # The parsed TOML, because pydantic turns 60 into 60.0, and a run records its budget.
-    gates, budget = given.pop("gates", {}), given.pop("budget", {})
-    if "protected" in given:
-        given["protected"] = (*PROTECTED, *given["protected"])
+    gates, budget = values.pop("gates", {}), values.pop("budget", {})
+    if "protected" in values:
+        values["protected"] = (*PROTECTED, *values["protected"])
     return Settings(
-        **given,
+        **values,
         budget=budget,
         commands={name: gate["command"] for name, gate in gates.items()},
         replaces=[name for name, gate in gates.items() if gate.get("replace")],
@@ -203,13 +203,13 @@ def _find_line(text: str, loc: tuple[int | str, ...]) -> int:
     """Return the line of a key, or of its table's header; 0 if neither is found."""
     *parents, name = [part for part in loc if isinstance(part, str)]
     place = ".".join(parents)
-    here, header_line = "", 0
+    table_name, header_line = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
-            here = header[1].replace('"', "").replace(" ", "")
-            if here in (place, name) or here.endswith("." + name):
+            table_name = header[1].replace('"', "").replace(" ", "")
+            if table_name in (place, name) or table_name.endswith("." + name):
                 header_line = number
-        elif here == place and re.match(rf'\s*"?{re.escape(name)}"?\s*[=.]', line):
+        elif table_name == place and re.match(rf'\s*"?{re.escape(name)}"?\s*[=.]', line):
             return number
     return header_line
 

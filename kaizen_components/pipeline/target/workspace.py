@@ -106,8 +106,8 @@ class Workspace:
 
     def render_listing(self) -> str:
         paths = self.list_paths()
-        more = f"\n… and {len(paths) - LISTED_MAX:,} more" if len(paths) > LISTED_MAX else ""
-        return "\n".join(paths[:LISTED_MAX]) + more
+        suffix = f"\n… and {len(paths) - LISTED_MAX:,} more" if len(paths) > LISTED_MAX else ""
+        return "\n".join(paths[:LISTED_MAX]) + suffix
 
     def quote_files(self, paths: list[str]) -> list[dict[str, str]]:
         """Return the path and text of each file for a prompt, shortened."""
@@ -211,11 +211,15 @@ class Workspace:
         paths = self.list_paths()
 
         def is_link(path: str) -> bool:
-            here = os.path.join(self.base, path)
+            exported_path = os.path.join(self.base, path)
             # A link to outside of the base is listed, but not exported.
-            return os.path.islink(here) or (path in paths and not os.path.isfile(here))
+            return os.path.islink(exported_path) or (
+                path in paths and not os.path.isfile(exported_path)
+            )
 
-        return edits.apply_edits(edits.parse_edits(text), self.read, there=paths, is_link=is_link)
+        return edits.apply_edits(
+            edits.parse_edits(text), self.read, existing_paths=paths, is_link=is_link
+        )
 
     def collect_changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
         """Return {path: new content} of the edits in both answers together."""

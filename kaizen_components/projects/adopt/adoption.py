@@ -93,10 +93,10 @@ def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
     paths = [step.path for step in steps if step.needs_git]
     blobs = {}
     try:
-        listed = try_git(folder.root, "ls-files", "--stage", "-z", "--", engine.NAME, *paths)
+        output = try_git(folder.root, "ls-files", "--stage", "-z", "--", engine.NAME, *paths)
     except Unavailable:
         return paths, False
-    for line in listed.text.split("\0")[:-1]:
+    for line in output.text.split("\0")[:-1]:
         facts, path = line.split("\t", 1)
         blobs[path] = facts.split(" ")[1]
     lost = []

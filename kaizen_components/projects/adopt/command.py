@@ -50,7 +50,7 @@ def answer_adoption(
         known = read_state(folder)
         if verb == "remove":
             return _remove(path, folder, known, apply)
-        made, left_out = _plan_skills(folder, skills)
+        new_links, left_out = _plan_skills(folder, skills)
         before = known or State()
         wanted = State(  # options of earlier adoptions stay
             "link" if link else "copy" if copy else before.mode or "link",
@@ -58,7 +58,7 @@ def answer_adoption(
             vscode or before.vscode,
         )
         linked = {path: None for path, entry in before.parts.items() if entry["kind"] == "skill"}
-        links: dict[str, str | None] = dict(sorted((linked | made).items()))
+        links: dict[str, str | None] = dict(sorted((linked | new_links).items()))
         steps = adoption.plan_steps(folder, known, wanted, links)
         if verb == "check":
             return _check(path, folder, known, steps)
@@ -83,11 +83,11 @@ def _plan_skills(folder: Folder, store: str | None) -> tuple[dict[str, str | Non
         what = f"There is no folder {store!r}."
         raise NotFound("no_folder", what, "", "Give --skills the folder that contains the skills.")
     steps = plan_links(folder.root, os.path.abspath(store), False).steps
-    made: dict[str, str | None] = {
+    new_links: dict[str, str | None] = {
         step.path: step.target for step in steps if step.action == "link"
     }
     left_out = [step for step in steps if step.action not in ("link", "keep")]
-    return made, [_build_row("leave", step.path, step.says) for step in left_out]
+    return new_links, [_build_row("leave", step.path, step.says) for step in left_out]
 
 
 def _adopt(

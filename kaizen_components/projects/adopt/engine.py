@@ -34,10 +34,10 @@ def read_file(name: str, folder: str = SHIPPED) -> bytes:
 def hash_engine(folder: str) -> str:
     """Return one hash over all files of an engine, without bytecode."""
     entries = []
-    for here, folders, files in os.walk(folder):
+    for current, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name != BYTECODE]
         for name in files:
-            path = os.path.join(here, name)
+            path = os.path.join(current, name)
             with open(path, "rb") as file:
                 sha256 = hash_text(file.read())
             entries.append((use_forward_slashes(os.path.relpath(path, folder)), "file", sha256))
@@ -55,11 +55,11 @@ def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
         return _plan_put(folder, mode, "missing")
     if os.path.realpath(path) == PACKAGE:  # it is the running engine itself
         return Step(NAME, "ok", "the copy that is running", entry=entry)
-    there = hash_engine(path)
-    if mode == "copy" and there == hash_engine(PACKAGE):
-        ours = {"kind": "copy", "sha256": there}
+    present_hash = hash_engine(path)
+    if mode == "copy" and present_hash == hash_engine(PACKAGE):
+        ours = {"kind": "copy", "sha256": present_hash}
         return Step(NAME, "ok", "a copy of this engine", entry=ours)
-    if there == entry.get("sha256"):
+    if present_hash == entry.get("sha256"):
         return _plan_put(folder, mode, "outdated")
     if entry.get("kind") == "copy":
         says = "you changed the copy, so it stays; delete it to get a new one"

@@ -29,14 +29,14 @@ class Folder:
     def require_own(self, name: str) -> None:
         """Refuse a link, and a file in a linked folder, because we would write elsewhere."""
         parts = name.split("/")
-        for here in ("/".join(parts[:end]) for end in range(1, len(parts) + 1)):
-            target = self.link_target(here)
+        for part in ("/".join(parts[:end]) for end in range(1, len(parts) + 1)):
+            target = self.link_target(part)
             if target is not None:
                 raise Refused(
                     "leads_elsewhere",
-                    f"{here} is a link.",
+                    f"{part} is a link.",
                     f"It leads to {target}, but adoption writes only inside the repository.",
-                    f"Replace {here} with a real file or folder, then run this again.",
+                    f"Replace {part} with a real file or folder, then run this again.",
                 )
 
     def read(self, name: str) -> bytes | None:

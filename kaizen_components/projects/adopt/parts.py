@@ -74,8 +74,8 @@ class Plan:
         otherwise raise Conflict.
         """
         current, entry = self.folder.read(path), self.entries.get(path, {})
-        there = current or b""
-        is_ours = use_plain_newlines(there) == content
+        content_now = current or b""
+        is_ours = use_plain_newlines(content_now) == content
         ours = {"kind": "file", "sha256": hash_text(content), "created": entry.get("created", True)}
         theirs = {"kind": "file", "sha256": "", "created": False}
 
@@ -88,12 +88,12 @@ class Plan:
             step = Step(path, "ok", says, entry=entry or (ours if is_ours else theirs))
         elif is_ours:
             step = Step(path, "ok", says, entry=ours)
-        elif hash_text(there) == entry.get("sha256"):
+        elif hash_text(content_now) == entry.get("sha256"):
             step = Step(path, "outdated", f"{says}, as in this engine", "update", ours, write)
         elif entry:
             changed = "you changed it, so it stays; delete it to get a new one"
             step = Step(path, "changed", changed, entry=entry)
-        elif mark and mark in there:
+        elif mark and mark in content_now:
             replaced = f"{says}; the present file stays in git's history"
             entry = {**ours, "created": False}
             step = Step(path, "outdated", replaced, "replace", entry, write, needs_git=True)
@@ -114,32 +114,33 @@ class Plan:
         if twin and os.path.islink(place) and os.path.realpath(place) == self.folder.path(twin):
             self.steps.append(Step(path, "ok", f"is a link to {twin}, which has the lines"))
             return
-        there = self.folder.read(path) or b""
-        if b"\0" in there:
+        content_now = self.folder.read(path) or b""
+        if b"\0" in content_now:
             what = f"{path} contains NUL bytes, so lines cannot be added to it."
             raise Conflict("not_text", what, "", "Save it as UTF-8, then run this again.")
-        merged = block.put_block(there, lines, path)
-        self._add_merge(path, "lines", says, there, merged, b"kaizen:begin" in there)
+        merged = block.put_block(content_now, lines, path)
+        self._add_merge(path, "lines", says, content_now, merged, b"kaizen:begin" in content_now)
 
     def add_hooks(self, host: str) -> None:
         """Plan our entries in the settings file of an agent host."""
         path, says = FILES[host], f"hooks for {host}: session start, after each command, stop"
-        there = self.folder.read(path) or b""
-        text = decode_utf8(there, path) if there else None
+        content_now = self.folder.read(path) or b""
+        text = decode_utf8(content_now, path) if content_now else None
         merged = merge_hooks(text, host, HOOK_COMMAND).encode()
-        self._add_merge(path, "hooks", says, there, merged, b"kaizen.py" in there)
+        self._add_merge(path, "hooks", says, content_now, merged, b"kaizen.py" in content_now)
 
     def _add_merge(
-        self, path: str, kind: str, says: str, there: bytes, merged: bytes, is_known: bool
+        self, path: str, kind: str, says: str, content_now: bytes, merged: bytes, is_known: bool
     ) -> None:
+        """Add the step for a user's file that contains our part; `merged` is its new content."""
         entry = self.entries.get(path, {})
-        if merged == there:
+        if merged == content_now:
             step = Step(path, "ok", says, entry=entry or {"kind": kind, "sha256": ""})
         else:
-            state, action = "missing", "create" if not there else MERGES[kind]
+            state, action = "missing", "create" if not content_now else MERGES[kind]
             if is_known:
                 state, action = "outdated", "update"
-            needs_git = there != b"" and hash_text(there) != entry.get("sha256")
+            needs_git = content_now != b"" and hash_text(content_now) != entry.get("sha256")
             ours = {"kind": kind, "sha256": hash_text(merged)}
             write = partial(self.folder.write, path, merged)
             step = Step(path, state, says, action, ours, write, needs_git)

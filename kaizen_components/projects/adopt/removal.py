@@ -40,29 +40,29 @@ def _plan_part(folder: Folder, path: str, entry: Entry) -> Step | None:
         is_ours = kind == "copy" and engine.hash_engine(folder.path(path)) == entry["sha256"]
         return _remove(folder, path, "the copy") if is_ours else _leave(path, CHANGED)
 
-    there = folder.read(path)
-    if there is None:
+    content = folder.read(path)
+    if content is None:
         return None
     if kind == "file":
         if not entry["sha256"]:
             return None
-        if hash_text(there) != entry["sha256"]:
+        if hash_text(content) != entry["sha256"]:
             return _leave(path, CHANGED)
         if not entry["created"]:
             return _leave(path, "it replaced your file, which is in git's history")
         return _remove(folder, path, "from Kaizen, unchanged")
 
     if kind == "lines":
-        rest = block.cut_block(there, path)
+        remaining = block.cut_block(content, path)
     else:
         host = next(host for host in HOSTS if HOSTS[host] == path)
-        rest = remove_hooks(decode_utf8(there, path), host).encode()
-    if rest == there:
+        remaining = remove_hooks(decode_utf8(content, path), host).encode()
+    if remaining == content:
         return None
-    if rest.strip() in (b"", b"{}"):
+    if remaining.strip() in (b"", b"{}"):
         return _remove(folder, path, "it contains only Kaizen's lines")
     return Step(
-        path, "", "only Kaizen's lines are removed", "cut", do=lambda: folder.write(path, rest)
+        path, "", "only Kaizen's lines are removed", "cut", do=lambda: folder.write(path, remaining)
     )
 
 

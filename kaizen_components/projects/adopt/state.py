@@ -43,6 +43,7 @@ class State:
 
 
 def read_state(folder: Folder) -> State | None:
+    """Return the state of an adoption, or None without a file; refuse an invalid or newer one."""
     content = folder.read(PATH)
     if content is None:
         return None

@@ -70,8 +70,10 @@ def get_session(message: dict[str, Any]) -> str:
 
 def find_command(message: dict[str, Any]) -> HostCommand | None:
     """Return the command line that a shell tool has finished, or None."""
-    given, answer = message.get("tool_input"), message.get("tool_response")
-    command = given.get("command", given.get("cmd")) if isinstance(given, dict) else None
+    tool_input, answer = message.get("tool_input"), message.get("tool_response")
+    command = (
+        tool_input.get("command", tool_input.get("cmd")) if isinstance(tool_input, dict) else None
+    )
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
         import shlex
 
@@ -91,7 +93,7 @@ def find_command(message: dict[str, Any]) -> HostCommand | None:
 
 
 def _find_exit_code(answer: Any, error: Any) -> int | None:
-    """Return the exit code in the host's answer: in a field, or at the begin of its text."""
+    """Return the exit code in the host's answer: in a field, or at the beginning of its text."""
     if isinstance(answer, str) and answer[:1] == "{":
         try:
             answer = json.loads(answer)

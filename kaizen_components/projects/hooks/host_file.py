@@ -48,14 +48,14 @@ def merge_hooks(existing: str | None, host: str, command: list[str]) -> str:
         line = f"[ ! -f {launcher} ] || " + " ".join([*words, EVENTS[event], "--host", host])
         groups[event] = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
         groups[event]["hooks"] = [{"type": "command", "command": line, "timeout": TIMEOUT_S}]
-    wanted = {"hooks": {event: [group] for event, group in groups.items()}}
-    if existing is not None and _list_ours(settings) == _list_ours(wanted):
+    ours = {"hooks": {event: [group] for event, group in groups.items()}}
+    if existing is not None and _list_ours(settings) == _list_ours(ours):
         return existing
-    rest = _remove_ours(settings)
-    hooks = rest.setdefault("hooks", {})
+    others = _remove_ours(settings)
+    hooks = others.setdefault("hooks", {})
     for event, group in groups.items():
         hooks[event] = [*hooks.get(event, []), group]
-    return _format_settings(rest, existing)
+    return _format_settings(others, existing)
 
 
 def remove_hooks(existing: str, host: str) -> str:
@@ -67,6 +67,7 @@ def remove_hooks(existing: str, host: str) -> str:
 
 
 def _read_settings(existing: str | None, host: str) -> Settings:
+    """Parse the host's file; raise Conflict if our hooks cannot be added to it."""
     try:
         settings = json.loads(existing) if existing and existing.strip() else {}
     except ValueError as error:
@@ -112,16 +113,16 @@ def _remove_ours(settings: Settings) -> Settings:
     """Return a copy without our commands, and without groups and events that become empty."""
     hooks = {}
     for event, groups in settings.get("hooks", {}).items():
-        rest = []
+        remaining = []
         for group in groups:
             commands = _list_commands(group)
             theirs = [command for command in commands if not _is_ours(command)]
             if theirs == commands:
-                rest.append(group)
+                remaining.append(group)
             elif theirs:
-                rest.append({**group, "hooks": theirs})
-        if rest or not groups:
-            hooks[event] = rest
+                remaining.append({**group, "hooks": theirs})
+        if remaining or not groups:
+            hooks[event] = remaining
     if not hooks and settings.get("hooks"):
         return {name: value for name, value in settings.items() if name != "hooks"}
     return {name: hooks if name == "hooks" else value for name, value in settings.items()}

@@ -10,6 +10,7 @@ CHARS_MAX = 500
 
 
 def log_failure(place: Place, event: str, says: str) -> None:
+    """Append a line to the log, which is rotated when it is too long; ignore errors."""
     path = os.path.join(place.work, "hooks.log")
     line = f"{format_time(now_ms())} {event}: {' '.join(says.split())[:CHARS_MAX]}\n"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)

@@ -15,6 +15,8 @@ FILE = ".kaizen/publish-allow.txt"
 
 
 class Allowances(NamedTuple):
+    """The entries of the file: globs of paths, and exact lines."""
+
     globs: dict[str, int]  # entry -> number of its line in the file
     lines: dict[str, int]
 
@@ -27,6 +29,7 @@ class Allowances(NamedTuple):
 
 
 def read_allowances(root: str) -> Allowances:
+    """Parse the file; refuse an entry without a reason, or with a secret in it."""
     try:
         with open(os.path.join(root, FILE), encoding="utf-8", errors="replace") as file:
             text = file.read()

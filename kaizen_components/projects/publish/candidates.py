@@ -28,7 +28,7 @@ def list_candidates(root: str) -> Candidates:
     """Return every file to check; without a git repository, every file of the folder."""
     is_git = hidden_content.is_repository(root)
     entries = hidden_content.read_index(root) if is_git else []
-    listed = [
+    files = [
         (entry.path, "tracked")
         for entry in entries
         if os.path.lexists(os.path.join(root, entry.path))
@@ -36,12 +36,12 @@ def list_candidates(root: str) -> Candidates:
     if is_git:
         for state, words in OTHERS.items():
             paths = hidden_content.list_git(root, "ls-files", "-z", *words)
-            listed += [(path, state) for path in paths]
+            files += [(path, state) for path in paths]
     else:
-        listed = [(path, "file") for path in walk_files(root)]
+        files = [(path, "file") for path in walk_files(root)]
     states: dict[str, str] = {}
     skipped: set[str] = set()
-    for path, state in listed:
+    for path, state in files:
         folder = _find_tool_folder(path)
         if folder and state != "tracked":
             skipped.add(folder)

@@ -15,7 +15,7 @@ from ...records.secrets import scan
 from .finders import Finder
 from .hidden_content import HiddenContent
 
-BYTES_MAX = 200_000_000  # of one file; a longer one is a finding, and only its begin is read
+BYTES_MAX = 200_000_000  # of one file; a longer one is a finding, and only its beginning is read
 PIECE_BYTES = 20_000_000  # read into memory at a time
 OVERLAP_BYTES = 64_000  # longer than any private key
 HEAD_BYTES = 8_000
@@ -77,17 +77,19 @@ def _scan_link(path: str, target: str, finder: Finder) -> list[Leak]:
 def scan_content(
     path: str, read: Callable[[int], bytes], size: int, finder: Finder
 ) -> Iterator[Leak]:
-    """Yield the leaks in content that `read` returns in pieces; if it is too long, only its begin.
+    """Yield the leaks in content that `read` returns in pieces; if it is too long, in its start.
 
     Each piece repeats the end of the one before, so that a secret across the cut is found.
     """
-    seen = set()
-    data, more, lines = b"", read(PIECE_BYTES), 0
-    head = more[:HEAD_BYTES]
+    reported = set()
+    data, next_data, lines = b"", read(PIECE_BYTES), 0
+    head = next_data[:HEAD_BYTES]
     is_utf_16, is_binary = head[:2] in UTF_16, b"\0" in head
-    while more:
-        data, more = data + more, read(PIECE_BYTES)
-        end = (data.rfind(b"\n", max(len(data) - OVERLAP_BYTES, 0)) + 1 if more else 0) or len(data)
+    while next_data:
+        data, next_data = data + next_data, read(PIECE_BYTES)
+        end = len(data)
+        if next_data:  # cut after the last line, if there is one near the end
+            end = data.rfind(b"\n", max(end - OVERLAP_BYTES, 0)) + 1 or end
         piece = data[:end]
         if is_utf_16:
             leaks = _scan_text(path, piece.decode("utf-16", errors="replace"), lines, finder)
@@ -99,8 +101,8 @@ def scan_content(
         for leak in leaks:
             # Without lines, each kind counts once.
             known = (leak.line, leak.kind, leak.line and leak.found)
-            if known not in seen:
-                seen.add(known)
+            if known not in reported:
+                reported.add(known)
                 yield leak
         if size > (PIECE_BYTES if is_utf_16 else BYTES_MAX):
             yield _build_unseen(path, f"only its first {PIECE_BYTES:,} bytes were scanned")

@@ -35,7 +35,7 @@ class LinkPlan(NamedTuple):
 
 def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
     """Plan the links to each skill of a store, or their removal; the hash identifies the plan."""
-    place, shown = find_store(root, store)
+    place, store_name = find_store(root, store)
     real = {os.path.realpath(os.path.join(root, folder)): folder for folder in reversed(FOLDERS)}
     # Skip the store itself, and one of two folders that are the same through a link.
     real.pop(os.path.realpath(place), None)
@@ -60,17 +60,17 @@ def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
                 if entry.form == "broken link" and path not in planned:
                     says = "The link leads nowhere."
                     steps.append(LinkStep("broken", path, entry.target or "", says))
-    text = encode_canonical([shown, remove, [list(step) for step in steps]])
+    text = encode_canonical([store_name, remove, [list(step) for step in steps]])
     return LinkPlan(root, steps, sha256(text.encode(errors="surrogatepass"))[:HASH_CHARS])
 
 
 def _find_obstacle(root: str, folder: str) -> LinkStep | None:
     """Return a conflict if this is not a folder or leads out of the project; else None."""
-    above, here = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
-    if any(os.path.lexists(path) and not os.path.isdir(path) for path in (above, here)):
+    above, full_path = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
+    if any(os.path.lexists(path) and not os.path.isdir(path) for path in (above, full_path)):
         says = "This is not a folder, so nothing is changed here."
         return LinkStep("conflict", folder, "", says)
-    real = os.path.realpath(here)
+    real = os.path.realpath(full_path)
     if _is_inside(root, real):
         return None
     says = "The folder is a link out of the project, so nothing is changed in it."
@@ -84,15 +84,15 @@ def _plan_addition(root: str, folder: str, skill: SkillEntry) -> LinkStep:
     target = real = os.path.realpath(skill.path)
     if _is_inside(root, real):
         target = os.path.relpath(real, os.path.realpath(os.path.join(root, folder)))
-    there = read_link(full)
-    if there is not None and _resolve_link(full, there) == real:
+    current_target = read_link(full)
+    if current_target is not None and _resolve_link(full, current_target) == real:
         return LinkStep("keep", path, target, "It is already linked.")
     problems = sum(remark.level == "problem" for remark in check_skill(skill, root))
     if problems:
         says = f"The skill has problems ({problems}); `SK2 --store …` lists them."
         return LinkStep("skip", path, target, says)
-    if there is not None:
-        says = f"A link to {there} already exists here; it stays."
+    if current_target is not None:
+        says = f"A link to {current_target} already exists here; it stays."
         return LinkStep("conflict", path, target, says)
     if os.path.lexists(full):
         says = "A file or folder of your own already exists here; it stays."
@@ -111,7 +111,7 @@ def _resolve_link(path: str, target: str) -> str:
 
 def apply_links(plan: LinkPlan) -> list[LinkStep]:
     """Carry out the plan; if a step fails, undo the steps before it and raise an error."""
-    done: list[LinkStep] = []
+    done_steps: list[LinkStep] = []
     try:
         for step in (step for step in plan.steps if step.action in DOES):
             full = os.path.join(plan.root, step.path)
@@ -121,9 +121,9 @@ def apply_links(plan: LinkPlan) -> list[LinkStep]:
                 os.unlink(full)
             else:
                 raise FileExistsError
-            done.append(step)
+            done_steps.append(step)
     except BaseException as error:
-        for earlier in reversed(done):
+        for earlier in reversed(done_steps):
             full = os.path.join(plan.root, earlier.path)
             try:
                 if earlier.action == "unlink":
@@ -138,10 +138,11 @@ def apply_links(plan: LinkPlan) -> list[LinkStep]:
             what, why = f"{step.path} cannot be changed.", f"{error.strerror}. Nothing was changed."
             raise Unavailable("cannot_link", what, why, "Check its permissions.") from None
         raise
-    return done
+    return done_steps
 
 
 def make_link(target: str, path: str) -> None:
+    """Create a link to a folder, and its parent folders."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if sys.platform == "win32":  # a junction, because a symbolic link needs a special right
         import _winapi

@@ -56,6 +56,7 @@ def read_page(path: str) -> Page:
 
 
 def read_yaml(text: str, first: int = 1) -> Any:
+    """Parse YAML that begins on line `first` of a file; raise Unreadable if it is invalid."""
     try:
         import yaml  # imported here, because an adoption without skills does not need PyYAML
     except ImportError:

@@ -34,8 +34,8 @@ def list_skills(root: str, store: str | None = None) -> list[SkillEntry]:
         skill for folder in FOLDERS for skill in list_entries(os.path.join(root, folder), folder)
     ]
     if store is not None:
-        place, shown = find_store(root, store)
-        entries += [] if shown in FOLDERS else list_entries(place, "store")
+        place, store_name = find_store(root, store)
+        entries += [] if store_name in FOLDERS else list_entries(place, "store")
     return entries
 
 

@@ -114,10 +114,12 @@ def _compute_root(connection: Any, end: LogEnd, size: int) -> str:
     if size == end.frontier.size:
         return end.frontier.root()
     peaks: list[str] = []
-    covered, bit = 0, 1 << end.frontier.size.bit_length()
+    covered = 0  # leaves below the shared peaks
+    bit = 1 << end.frontier.size.bit_length()
     while bit and (size & bit) == (end.frontier.size & bit):
         if size & bit:
-            covered, peaks = covered + bit, [*peaks, end.frontier.peaks[len(peaks)]]
+            peaks.append(end.frontier.peaks[len(peaks)])
+            covered += bit
         bit >>= 1
     frontier = Frontier(covered, peaks)
     for (leaf,) in connection.tuples(LEAVES, (covered, end.origin, covered, size)):

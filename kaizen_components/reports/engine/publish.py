@@ -106,7 +106,7 @@ class Output:
         if self.out == "-":
             return {"document": text, **answer}
         path = save_report(self.store, self.command.name, self.format, text, self.out)
-        lines = [*_summarize(report), "", f"{self.format.upper()}: {path}", f"Again: {again}"]
+        lines = [*_summarize(report), "", f"{self.format.upper()}: {path}", f"Repeat with: {again}"]
         answer = {"path": path, **answer, "text": "\n".join(lines)}
         root = self.store.place.root
         absolute = os.path.abspath(self.out) if self.out else os.path.join(root, path)
@@ -178,7 +178,7 @@ class Output:
         footer = [
             markdown.escape_text(made_from),
             "",
-            "Again: " + markdown.quote_code(again),
+            "Repeat with: " + markdown.quote_code(again),
             "",
             f"Log {origin}, {entries}, root {root}. Its checkpoint:",
             "",

@@ -78,7 +78,7 @@ UNION SELECT e.seq FROM run r JOIN run_event e ON e.run_id = r.id
 NEWEST = f"""
 SELECT l.seq, l.idx, l.at, l.actor, l.command, l.kind, l.record_id, l.test
 FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ? ORDER BY l.seq DESC LIMIT ?"""
-NUMBER = f"SELECT count(*) FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ?"
+EVENT_COUNT = f"SELECT count(*) FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ?"
 DONE_AT = """
 SELECT at FROM task_revision d WHERE task_id = ? AND status = 'done' AND test <= ?
   AND NOT EXISTS (SELECT 1 FROM task_revision b
@@ -87,7 +87,7 @@ ORDER BY rev LIMIT 1"""
 PROOFS = """
 SELECT tier, outcome, count(*) AS number FROM proof WHERE task_id = ? AND test <= ?
 GROUP BY tier, outcome ORDER BY tier DESC, outcome DESC"""
-PROOF_OF = """
+NEWEST_PROOF = """
 SELECT id, at, outcome, tree_hash, tree_after FROM proof
 WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
 WAIVERS = "SELECT count(*) FROM waiver WHERE task_id = ? AND gate = 'done' AND test <= ?"
@@ -112,7 +112,7 @@ SELECT trace_id, count(*) AS count, min(started_at) AS started_at, sum(tokens_in
        sum(tokens_out) AS tokens_out, round(sum(cost_usd), 9) AS cost_usd
 FROM span WHERE trace_id IN (SELECT trace_id FROM span WHERE task_id = ? AND test <= ?)
 GROUP BY trace_id ORDER BY max(seq) DESC LIMIT ?"""
-BELOW = """
+SPAN_TOTALS = """
 WITH RECURSIVE below (top, id) AS (
     SELECT id, id FROM span WHERE id IN (SELECT value FROM json_each(?))
     UNION
@@ -122,51 +122,54 @@ SELECT below.top AS id, count(*) AS spans,
        sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
        round(sum(s.cost_usd), 9) AS cost_usd
 FROM below CROSS JOIN span s ON s.id = below.id GROUP BY below.top"""
-NO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
+ZERO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
 
 
 def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
     """Return the task, its numbers, its newest events, and the newest traces to draw."""
     task = db.find("task", options["id"])
-    options["id"], test = task["id"], task["test"]
+    options["id"] = task["id"]  # the footer must not contain @last
+    test = task["test"]
     record = describe_task(db, task)
     done_at = db.value(DONE_AT, (task["id"], test)) if task["status"] == "done" else None
-    names = (task["id"],) * EVENTS.count("?")
-    newest = db.rows(NEWEST, (*names, test, options["limit"]))
+    task_ids = (task["id"],) * EVENTS.count("?")
+    newest = db.rows(NEWEST, (*task_ids, test, options["limit"]))
     events = describe_events(db, newest[::-1])
-    spans = json.dumps([event["id"] for event in events if event["kind"] == "span"])
-    totals = {row["id"]: row for row in db.rows(BELOW, (spans,))}
+    span_ids = json.dumps([event["id"] for event in events if event["kind"] == "span"])
+    totals = {row["id"]: row for row in db.rows(SPAN_TOTALS, (span_ids,))}
     for event in events:  # add the totals of a span and all spans below it
         if total := totals.get(event["id"]):
-            event["totals"] = {name: total[name] for name in NO_COST}
+            event["totals"] = {name: total[name] for name in ZERO_COST}
             tokens = f"{total['tokens_in']:,} tokens in, {total['tokens_out']:,} out"
             cost = format_dollars(total["cost_usd"])
             event["what"] += f": {format_quantity(total['spans'], 'span')}, {tokens}, {cost}"
     # The newest proof of each command. Whether its tree is still current is not in the database.
     done_when = []
     for command in record["done_when"]:
-        proof = db.one(PROOF_OF, (command, test)) or {}
+        proof = db.one(NEWEST_PROOF, (command, test)) or {}
         state = proof.get("outcome", "never witnessed")
         done_when.append({"command": command, "state": state, **proof})
     traces = db.rows(TRACES, (task["id"], test, options["limit"]))
+    # Add the spans of the newest traces that are small enough to draw.
     for row in [row for row in traces if row["count"] <= drawing.ROWS_MAX][:TRACES_DRAWN_MAX]:
         rows = db.rows(spans_of.SPANS_OF_TRACE, (row["trace_id"],))
         analysis = trace.analyze_trace(row["trace_id"], rows)
-        row["wall_ms"], row["critical_path"] = analysis["wall_ms"], analysis["critical_path"]
+        row["wall_ms"] = analysis["wall_ms"]
+        row["critical_path"] = analysis["critical_path"]
         row["spans"] = [{name: span[name] for name in SPAN_KEYS} for span in analysis["spans"]]
     return {
         "id": task["id"],
         "record": record,
         "age_ms": compute_elapsed_ms(task["at"], db.at),
         "lead_time_ms": compute_elapsed_ms(task["at"], done_at) if done_at else None,
-        "cost": sum_costs(db, [task["id"]], test).get(task["id"], NO_COST),
+        "cost": sum_costs(db, [task["id"]], test).get(task["id"], ZERO_COST),
         "proofs": db.rows(PROOFS, (task["id"], test)),
         "done_when": done_when,
         "waivers": db.value(WAIVERS, (task["id"], test)),
         "objections": db.rows(OBJECTIONS, (task["id"], test, OBJECTIONS_MAX)),
         "links": link.list_links(db, task),
         "events": events,
-        "events_before": db.value(NUMBER, (*names, test)) - len(newest),
+        "events_before": db.value(EVENT_COUNT, (*task_ids, test)) - len(newest),
         "traces": traces,
     }
 

@@ -21,15 +21,15 @@ BARS_MAX = 62  # a longer period has bars of several days
 
 
 def resolve_period(
-    unit: str, zone: Zone, given: Any, last: bool, days: int | None, until: str | None, so_far: bool
+    unit: str, zone: Zone, name: Any, last: bool, days: int | None, until: str | None, so_far: bool
 ) -> dict[str, Any]:
     """Return the options of a report with an exact period, such as 2026-W46 for "this week"."""
-    names = [name for name, value in ((unit, given), ("last", last), ("days", days)) if value]
-    if len(names) > 1:
-        options = " and ".join("--" + name for name in names)
+    choices = {unit: name, "last": last, "days": days}
+    used = ["--" + option for option, value in choices.items() if value]
+    if len(used) > 1:
         raise Usage(
             "one_period",
-            f"{options} choose more than one period.",
+            f"{' and '.join(used)} choose more than one period.",
             "A report covers one period.",
             "Use only one of these options.",
         )
@@ -51,9 +51,9 @@ def resolve_period(
     if days:
         exact["until"] = until or zone.midnight(zone.today() + DAY)
     else:
-        first = parse_period(unit, given) if given is not None else begin_period(unit, zone.today())
+        first = parse_period(unit, name) if name is not None else begin_period(unit, zone.today())
         exact[unit] = name_period(unit, begin_period(unit, first - DAY) if last else first)
-    is_relative = given is None and until is None  # depends on today, such as "this week"
+    is_relative = name is None and until is None  # depends on today, such as "this week"
     return {**exact, "so_far": so_far or (is_relative and is_under_way(zone, exact))}
 
 
@@ -62,9 +62,9 @@ def is_under_way(zone: Zone, exact: dict[str, Any]) -> bool:
     return ids.format_time(ids.now_ms()) < Period(zone, exact, "").until
 
 
-def parse_period(unit: str, given: Any) -> date:
+def parse_period(unit: str, name: Any) -> date:
     """Return the first day of a period such as 2026-W46, 2026-11 or 2026."""
-    text = str(given).strip().upper()
+    text = str(name).strip().upper()
     parts = text.split("-")
     try:
         if not text.isascii() or len(text) != len(EXAMPLE[unit]) or int(parts[0]) not in YEARS:
@@ -77,9 +77,9 @@ def parse_period(unit: str, given: Any) -> date:
     except (ValueError, IndexError):
         raise Usage(
             f"bad_{unit}",
-            f"{str(given)[:20]!r} is not a {unit} from {YEARS.start} to {YEARS.stop - 1}.",
+            f"{str(name)[:20]!r} is not a {unit} from {YEARS.start} to {YEARS.stop - 1}.",
             "A year has 52 or 53 weeks by ISO 8601." if unit == "week" else "",
-            f"Write it as in --{unit} {EXAMPLE[unit]}.",
+            f"Use the form --{unit} {EXAMPLE[unit]}.",
         ) from None
 
 

@@ -143,7 +143,7 @@ def _list_points(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     """Return what to look at next, each point with the command that shows more."""
     if not data["next"]:
         nothing = "no objection, nothing blocked, no expired claim, nothing overdue or waived"
-        return [paragraph(f"Nothing: {nothing}.")]
+        return [paragraph(f"Nothing needs attention: {nothing}.")]
     items = []
     for point in data["next"]:
         what = Tone(point["what"], point["tone"]) if point["tone"] else point["what"]

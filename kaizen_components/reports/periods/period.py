@@ -21,7 +21,7 @@ ANY_RECORD = "SELECT 1 FROM log LIMIT 1"
 def report_period(
     output: Output,
     unit: str,
-    given: Any,
+    name: Any,
     last: bool,
     days: int | None,
     until: str | None,
@@ -29,8 +29,8 @@ def report_period(
     **options: Any,
 ) -> dict[str, Any]:
     """Publish the report of a period. Its footer names the exact period, not "this week"."""
-    exact = resolve_period(unit, output.zone, given, last, days, until, so_far)
-    if given is not None and not exact["so_far"] and is_under_way(output.zone, exact):
+    exact = resolve_period(unit, output.zone, name, last, days, until, so_far)
+    if name is not None and not exact["so_far"] and is_under_way(output.zone, exact):
         output.store.notes.append(
             f"This {unit} is not over. Use --so-far to compare it with the same part of the {unit} before."
         )

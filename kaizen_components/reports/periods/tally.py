@@ -63,7 +63,7 @@ class Tally:
             return fetch_scoped_rows(db, sql, (*begin, *limits), scope, condition)
 
         self._count_verdicts(fetch(VERDICTS, OF_TASK_OR_OWN))
-        before = {"tokens": 0, "cost_usd": 0.0}
+        before = {"tokens": 0, "cost_usd": 0.0}  # sums of the spans of the period before
         self.bars: dict[str, list[Any]] = {name: self.index.empty() for name in before}
         for row in fetch(SPANS, OF_TASK):
             if row["key"] == "before":

@@ -14,16 +14,17 @@ from . import family, variant
 
 
 def main(folder: str) -> None:
-    given, key = plan.take_plan(folder)
+    """Run the plan in `folder` and write the report there."""
+    plan_data, key = plan.take_plan(folder)
     imports.clear_environment()
     family.adopt_orphans()
-    given["tmp"] = os.path.join(folder, "tmp")
-    given["root"] = os.path.join(folder, "tree")
-    files = tree.RestorableTree(given["root"])
-    deadline = time.monotonic() + given["seconds"]
+    plan_data["tmp"] = os.path.join(folder, "tmp")
+    plan_data["root"] = os.path.join(folder, "tree")
+    files = tree.RestorableTree(plan_data["root"])
+    deadline = time.monotonic() + plan_data["seconds"]
     groups = []
-    for group in given["groups"]:
+    for group in plan_data["groups"]:
         if time.monotonic() >= deadline:
             break  # groups that did not begin are missing in the report
-        groups.append(variant.run_group(group, given, files, key, deadline))
+        groups.append(variant.run_group(group, plan_data, files, key, deadline))
     plan.write_report(folder, key, {"python": sys.version.split()[0], "groups": groups})

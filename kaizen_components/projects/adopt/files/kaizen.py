@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The launcher of Kaizen in this repository. The records stay here, in AI/db.
 
-Put here by `kaizen.py adopt`; its `--check` compares this file, its `--remove` takes it away.
+`kaizen.py adopt` wrote this file; its `--check` compares the file and `--remove` deletes it.
 """
 
 import gc
@@ -12,14 +12,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-gc.set_threshold(10_000)  # there is nothing to collect while modules load
+gc.set_threshold(10_000)  # loading modules creates no garbage to collect
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENGINE = os.path.join(HERE, "kaizen_components")
 
 
 def stop(exit_code: int, code: str, what: str, why: str, next_step: str) -> "NoReturn":
-    """Say what, why and what next, as the engine would; a hook stays silent and exits 0."""
+    """Print the error as the engine does, and exit; a hook prints nothing and exits 0."""
     if [word.lower() for word in sys.argv[1:2]] in (["hook"], ["d3"]):
         sys.exit(0)
     if "--json" in sys.argv:
@@ -57,13 +57,14 @@ def find_engine() -> "str | None":
 
 
 def stop_without_engine() -> None:
+    """Exit with an error that says how to link the engine."""
     why = "The link to it is not committed. Each clone makes its own."
     if os.path.lexists(ENGINE):
         why = "kaizen_components leads to " + os.path.realpath(ENGINE) + ", which has no engine."
-    found = find_engine()
+    home = find_engine()
     next_step = "Run `python3 kaizen.py relink --engine PATH` with the folder of the engine."
-    if found and has_engine(found):
-        next_step = "Run `python3 kaizen.py relink`. It will use the engine in " + found + "."
+    if home and has_engine(home):
+        next_step = "Run `python3 kaizen.py relink`. It will use the engine in " + home + "."
     stop(5, "engine_missing", "The Kaizen engine is not here.", why, next_step)
 
 
@@ -121,7 +122,7 @@ def has_packages() -> bool:
 
 def use_python_with_packages() -> None:
     """Start again with the Python of the .venv here, or else of the engine's."""
-    # Once, or two broken ones would start each other for ever.
+    # Only once, because two broken ones would start each other for ever.
     os.environ["KAIZEN_PYTHON_CHOSEN"] = "1"
     names = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
     inside = os.path.join(*names)
@@ -161,7 +162,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  (the engine does not load on an o
     )
 
 try:
-    from kaizen_components.args import entry  # only now: the root had to be pinned first
+    from kaizen_components.args import entry  # imported here, after KAIZEN_REPO_ROOT is set
 except KeyboardInterrupt:
     sys.exit(130)
 
