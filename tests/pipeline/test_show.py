@@ -86,7 +86,7 @@ def test_review_by_another_requested_model_is_independent(kaizen, run, monkeypat
 def test_blocked_run_says_what_to_fix(kaizen, run, real_gates):
     run(Model(), settings=QUICK.replace("import os;", "raise SystemExit(3);"))
 
-    assert "BLOCKED: ready ended with check. The base does not pass its own command." in " ".join(
+    assert "BLOCKED: ready ended with check. The base fails its own command." in " ".join(
         lines_of(kaizen)
     )
 

@@ -132,7 +132,7 @@ def list_faults(browser):
 # Every report
 
 
-@pytest.mark.parametrize("code", world.codes())
+@pytest.mark.parametrize("code", world.list_codes())
 def test_hostile_report_passes_checks_in_every_view(browser, hostile_project, tmp_path, code):
     path = world.write_report(code, hostile_project, tmp_path / "report.html")
     browser.open(path)
@@ -146,10 +146,10 @@ def test_hostile_report_passes_checks_in_every_view(browser, hostile_project, tm
     assert browser.evaluate("typeof hacked") == "undefined"
 
 
-@pytest.mark.parametrize("code", [code for code in world.codes() if code.startswith("R")])
+@pytest.mark.parametrize("code", [code for code in world.list_codes() if code.startswith("R")])
 def test_empty_report_passes_checks_or_is_refused(browser, cli, tmp_path, code):
     cli("K1")
-    answer = cli(code, *world.words(code, format="html", out=tmp_path / "report.html"))
+    answer = cli(code, *world.build_arguments(code, format="html", out=tmp_path / "report.html"))
 
     assert answer.exit_code in (0, 3), answer.err
     if answer.exit_code == 0:

@@ -1,4 +1,4 @@
-"""Stored text in a Markdown report is text: undoing the escapes gives it back, and nothing else stands for markup."""
+"""Markdown reports escape stored text: unescaping restores it, and it never acts as markup."""
 
 import re
 
@@ -28,17 +28,17 @@ NASTY = st.text(st.sampled_from("ab1 .)-+=#>|`*_~<&!$[]\\\n\r\t\u202e\x1b\u2028Ã
 BLOCK_STARTS = re.compile(r"\s*(#|>|[-+*=] |[-+*=]$|\d+[.)]( |$)|```|~~~|\||<|---|===|\[)")
 
 
-def unescaped(text):
-    """What a reader of Markdown sees of escaped text."""
+def unescape(text):
+    """Return the text that a Markdown renderer shows."""
     return re.sub(rf"\\([{re.escape(PUNCTUATION)}])", r"\1", text)
 
 
-def bare(text):
-    """The text without its escaped characters: what may still mean something."""
+def remove_escapes(text):
+    """Remove the escaped characters, so that only possible markup remains."""
     return re.sub(rf"\\[{re.escape(PUNCTUATION)}]", "", text)
 
 
-def one_line(text):
+def join_lines(text):
     return " ".join(escape_invisible(text).split())
 
 
@@ -47,20 +47,22 @@ def one_line(text):
 def test_unescaping_restores_escaped_text(text):
     escaped = markdown.escape_text(text)
 
-    assert unescaped(escaped) == one_line(text)
-    assert not set(bare(escaped)) & set("`*_[]<>#|~&$!\\") and not BLOCK_STARTS.match(escaped)
+    assert unescape(escaped) == join_lines(text)
+    assert not set(remove_escapes(escaped)) & set("`*_[]<>#|~&$!\\") and not BLOCK_STARTS.match(
+        escaped
+    )
 
 
 @settings(max_examples=500, deadline=None)
-@given(NASTY.filter(lambda text: one_line(text)))
+@given(NASTY.filter(lambda text: join_lines(text)))
 def test_quoted_code_keeps_its_text(text):
     span = re.fullmatch(
         r"(`+)(.*?[^`])\1(?!`)", markdown.quote_code(text)
     )  # ends at the first fence of the same length
 
-    assert span and (span[2][1:-1] if span[2][:1] == span[2][-1:] == " " else span[2]) == one_line(
-        text
-    )
+    assert span and (
+        span[2][1:-1] if span[2][:1] == span[2][-1:] == " " else span[2]
+    ) == join_lines(text)
 
 
 def test_blank_code_gives_empty_string():
@@ -80,14 +82,14 @@ def test_row_has_one_cell_per_column(row, kind):
 @settings(max_examples=300, deadline=None)
 @given(NASTY)
 def test_text_never_starts_a_markdown_block(text):
-    made = document(text, [text], [
+    doc = document(text, [text], [
         section(text or "x", paragraph(text), points([text]), prose("Body", text),
                 story([{"at": "now", "what": text, "by": text, "text": text}])),
     ])  # fmt: skip
-    ours = re.compile(r"# |## |- |> ?|  > ?|\*\*Body\*\*$|---$|- now |$")
-    for line in markdown.render_markdown(made, []).split("\n"):
-        begun = ours.match(line)
-        rest = line[begun.end() :] if begun else line
+    our_prefix = re.compile(r"# |## |- |> ?|  > ?|\*\*Body\*\*$|---$|- now |$")
+    for line in markdown.render_markdown(doc, []).split("\n"):
+        prefix = our_prefix.match(line)
+        rest = line[prefix.end() :] if prefix else line
         assert not BLOCK_STARTS.match(rest), line
 
 
@@ -101,16 +103,14 @@ def test_every_prose_line_is_quoted():
 
 
 @pytest.mark.parametrize(
-    "code", [code for code in world.codes("md") if code.startswith("R") and code != "R0"]
+    "code", [code for code in world.list_codes("md") if code.startswith("R") and code != "R0"]
 )
 def test_hostile_report_has_no_tag_or_escape(code, hostile_project, tmp_path):
     for format in ("md", "json", "html"):
         text = world.write_report(
             code, hostile_project, tmp_path / f"report.{format}", format
         ).read_text(encoding="utf-8")
-        if (
-            format != "json"
-        ):  # which says them as its own escapes, or as they are inside of a string
+        if format != "json":  # JSON strings escape them their own way
             assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
         assert (
             not re.search(r"(?<!\\)<(script>hacked|img src|/title></style|b>s)", text)

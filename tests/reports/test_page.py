@@ -1,4 +1,4 @@
-"""The HTML of a report: one file, one script of its own, everything else is text."""
+"""The HTML page of a report: one file with one script; all stored data is escaped text."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ from kaizen_components.reports.engine.document import (
 from . import world
 
 
-def rendered(*blocks, anchors=(), **ledger):
+def render(*blocks, anchors=(), **ledger):
     ledger = {
         "origin": "kaizen.local/1",
         "entries": 2,
@@ -31,10 +31,10 @@ def rendered(*blocks, anchors=(), **ledger):
         "checkpoint": "kaizen.local/1\n2\nqqo=",
         **ledger,
     }
-    made = document("Title", ["Lead."], [section("Section", *blocks)])
+    doc = document("Title", ["Lead."], [section("Section", *blocks)])
     return page.render_template(
         "report.html",
-        report=made,
+        report=doc,
         made_from="A log.",
         ledger=ledger,
         again="kaizen R4",
@@ -43,7 +43,7 @@ def rendered(*blocks, anchors=(), **ledger):
 
 
 def test_policy_allows_only_our_script():
-    html = rendered(paragraph("x"))
+    html = render(paragraph("x"))
     (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
@@ -51,7 +51,7 @@ def test_policy_allows_only_our_script():
 
 
 def test_page_has_no_external_references():
-    html = rendered(
+    html = render(
         paragraph("x"), table("T", {"a": ""}, [[LinkTarget("x_1")], [Ref("x_1")]]), anchors=["x_1"]
     )
 
@@ -63,7 +63,7 @@ def test_page_has_no_external_references():
     "kind", [str, Code, Ref, LinkTarget, lambda text: add_tone("failed") + text]
 )
 def test_table_cell_escapes_hostile_text(kind):
-    html = rendered(table("T", {"a": "", "b": ""}, [[kind(world.LINE), "x"]]))
+    html = render(table("T", {"a": "", "b": ""}, [[kind(world.LINE), "x"]]))
 
     assert (
         "<script>hacked" not in html
@@ -76,27 +76,27 @@ def test_table_cell_escapes_hostile_text(kind):
 
 def test_only_shown_records_are_linked():
     rows = [[LinkTarget("x_1"), Ref("x_2")], [LinkTarget("x_2"), Ref("x_3")]]
-    html = rendered(table("T", {"a": "", "b": ""}, rows), anchors=["x_1", "x_2"])
+    html = render(table("T", {"a": "", "b": ""}, rows), anchors=["x_1", "x_2"])
 
     assert '<a href="#x_2"><code>x_2</code></a>' in html and 'id="x_2"' in html
     assert 'href="#x_3"' not in html and "<code>x_3</code>" in html
 
 
 def test_story_entry_renders_without_optional_fields():
-    assert "2026-11-16 10:00" in rendered(story([{"at": "2026-11-16 10:00", "what": "begun"}]))
+    assert "2026-11-16 10:00" in render(story([{"at": "2026-11-16 10:00", "what": "begun"}]))
 
 
-@pytest.mark.parametrize("entries, said", [(1, "1 entry"), (2_000, "2,000 entries")])
-def test_footer_names_log_and_root(entries, said):
-    html = rendered(paragraph("x"), entries=entries)
+@pytest.mark.parametrize("entries, text", [(1, "1 entry"), (2_000, "2,000 entries")])
+def test_footer_names_log_and_root(entries, text):
+    html = render(paragraph("x"), entries=entries)
 
-    assert f"Log <code>kaizen.local/1</code>, {said}, root <code>{'ab' * 32}</code>" in html
+    assert f"Log <code>kaizen.local/1</code>, {text}, root <code>{'ab' * 32}</code>" in html
     assert html.endswith("</html>\n")
 
 
 def test_small_tables_have_no_filter_or_stacking():
-    short = rendered(table("T", {"a": ""}, [["x"]] * 10))
-    long = rendered(table("T", dict.fromkeys("abcd", ""), [["x"] * 4] * 11))
+    short = render(table("T", {"a": ""}, [["x"]] * 10))
+    long = render(table("T", dict.fromkeys("abcd", ""), [["x"] * 4] * 11))
 
     assert ("data-filters=" in short.split("</style>")[1], 'class="stacks"' in short) == (
         False,
@@ -106,7 +106,7 @@ def test_small_tables_have_no_filter_or_stacking():
 
 
 def test_page_without_charts_has_no_patterns():
-    assert "<pattern" not in rendered(paragraph("x"))
+    assert "<pattern" not in render(paragraph("x"))
 
 
 def test_saved_report_is_never_overwritten(kaizen, root):

@@ -1,4 +1,4 @@
-"""A report of the past is the report that would have been made then."""
+"""A report with --as-of equals the report that was made at that time."""
 
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ from . import world
 
 REPORTS = [
     code
-    for code in world.codes("md")
+    for code in world.list_codes("md")
     if code.startswith("R") and "as_of" in world.find_command(code).options
 ]
 VIEWS = "SELECT count(*) FROM temp.sqlite_master"
@@ -32,14 +32,14 @@ SELECT DISTINCT name FROM (
 TASKS = "SELECT count(*) FROM task_current"
 
 
-def asked(code, **more):
-    """The example's options as they can be given again later: without a time that depends on the clock."""
-    words = world.words(code, out="-", **more)
+def build_repeatable_arguments(code, **more):
+    """Return the example's arguments with fixed dates instead of times relative to now."""
+    words = world.build_arguments(code, out="-", **more)
     return [word if word[-1:] != "d" or not word[:-1].isdigit() else "2026-01-01" for word in words]
 
 
-def printed(code, root, *words):
-    """What the report prints, from a process of its own."""
+def print_report(code, root, *words):
+    """Return the output of the report from a new process."""
     command = [sys.executable, str(ROOT / "kaizen.py"), code, *words]
     done = subprocess.run(
         command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True
@@ -48,13 +48,13 @@ def printed(code, root, *words):
     return done.stdout
 
 
-def reading(door):
+def open_reader(door):
     return RecordReader(door.store.reader(), "agent")
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """(a project, a copy of it from the middle of its life, how long its log was then)."""
+    """Return (project, earlier copy of it, size of the log at the time of the copy)."""
     root, copy = tmp_path_factory.mktemp("now"), tmp_path_factory.mktemp("then")
     door = Door(str(root), keep_open=True)
     world.record(door, root)
@@ -68,13 +68,13 @@ def project(tmp_path_factory):
 
 
 def change_everything(door, root):
-    """What was open is done, what was done is open, and there is more of every kind."""
+    """Close open tasks, reopen done ones, and add records of every kind."""
     for row in door("W9", limit=100)["records"]:
         changed = (
             {"status": "open"} if row["status"] == "done" else {"status": "done", "waive": "Later."}
         )
         door("W2", id=row["id"], note="Changed.", **changed)
-    record_every_kind(lambda code, op_id=None, **given: door(code, **given), root)
+    record_every_kind(lambda code, op_id=None, **options: door(code, **options), root)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def change_everything(door, root):
 )
 def test_as_of_report_equals_report_on_old_copy(project, code, format):
     root, copy, size = project
-    words = asked(code, format=format)
-    then = printed(code, copy, *words)
-    now = printed(code, root, *words)
+    words = build_repeatable_arguments(code, format=format)
+    then = print_report(code, copy, *words)
+    now = print_report(code, root, *words)
 
-    assert printed(code, root, *words, "--as-of", str(size)) == then
+    assert print_report(code, root, *words, "--as-of", str(size)) == then
     assert now != then
 
 
@@ -94,11 +94,11 @@ def test_every_table_and_view_shows_the_past(project):
     root, copy, size = project
     now, then = Door(str(root)), Door(str(copy))
     compared = 0
-    with view_past(reading(now), size) as (db, _):
-        for (name,) in reading(then).tuples(KINDS_AND_VIEWS):
+    with view_past(open_reader(now), size) as (db, _):
+        for (name,) in open_reader(then).tuples(KINDS_AND_VIEWS):
             what = f"SELECT * FROM {name}"
             assert sorted(map(repr, db.tuples(what))) == sorted(
-                map(repr, reading(then).tuples(what))
+                map(repr, open_reader(then).tuples(what))
             ), name
             compared += 1
 
@@ -109,12 +109,12 @@ def test_root_of_past_view_equals_anchor(kaizen, root):
     for number in range(70):
         kaizen("W1", title=f"Task {number}", summary="s")
     anchored = {
-        size: found for _, size, found in anchor.read_anchors(kaizen.store.place.anchors)[0]
+        size: root_hash for _, size, root_hash in anchor.read_anchors(kaizen.store.place.anchors)[0]
     }
     anchored[0] = Frontier(0, []).root()
     roots = {}
     for size in range(71):
-        with view_past(reading(kaizen), size) as (db, moment):
+        with view_past(open_reader(kaizen), size) as (db, moment):
             roots[size] = moment.root
             assert (db.value(TASKS), db.value("SELECT count(*) FROM log")) == (size, size)
 
@@ -125,17 +125,17 @@ def test_past_view_uses_time_of_its_checkpoint(kaizen):
     kaizen("W1", title="a", summary="s")
     first = kaizen("W1", title="b", summary="s")
     kaizen("W1", title="c", summary="s")
-    with view_past(reading(kaizen), 2) as (db, moment):
+    with view_past(open_reader(kaizen), 2) as (db, moment):
         assert db.at == moment.at == db.value("SELECT at FROM task WHERE id = ?", (first["id"],))
 
 
 def test_repeated_report_has_same_bytes(kaizen, root):
     kaizen("Q1", title="Seen")
     made = [kaizen("R4", format=format) for format in ("html", "md", "json") for _ in range(2)]
-    texts = [(root / one["path"]).read_bytes() for one in made]
+    texts = [(root / report["path"]).read_bytes() for report in made]
 
     assert texts[0] == texts[1] and texts[2] == texts[3] and texts[4] == texts[5]
-    assert len({one["artifact_id"] for one in made}) == 6
+    assert len({report["artifact_id"] for report in made}) == 6
 
 
 def test_connection_shows_present_after_past_report(kaizen):
@@ -143,7 +143,7 @@ def test_connection_shows_present_after_past_report(kaizen):
         kaizen("W1", title=title, summary="s")
         kaizen("Q1", title="Seen")
     kaizen("R4", as_of=1, out="-")
-    db = reading(kaizen)
+    db = open_reader(kaizen)
 
     assert (db.value(VIEWS), db.value(TASKS)) == (0, 3)
 
@@ -151,7 +151,7 @@ def test_connection_shows_present_after_past_report(kaizen):
 def test_connection_shows_present_after_failed_report(kaizen):
     kaizen("W1", title="a", summary="s")
     kaizen("W1", title="b", summary="s")
-    db = reading(kaizen)
+    db = open_reader(kaizen)
     with pytest.raises(ZeroDivisionError), view_past(db, 1) as (then, _):
         assert then.value(TASKS) == 1
         _ = 1 / 0
@@ -173,12 +173,12 @@ def test_report_omits_concurrent_writes(kaizen, root):
     def layout(found, zone):
         return {"title": "Tasks", "lead": [], "sections": []}
 
-    look = lambda: reading(kaizen)  # noqa: E731
+    look = lambda: open_reader(kaizen)  # noqa: E731
     output = Output(find_command("R4"), None, look, kaizen.store, format="json", out="-")
     made = output.publish(gather, layout)
 
     assert (seen, made["data"], made["ledger"]["entries"]) == ([1, 1, 1], {"tasks": 1}, 1)
-    assert reading(kaizen).value(TASKS) == 4
+    assert open_reader(kaizen).value(TASKS) == 4
 
 
 def test_report_made_during_writes_is_reproducible(kaizen, root, cli):
@@ -192,10 +192,10 @@ def test_report_made_during_writes_is_reproducible(kaizen, root, cli):
         made.append(kaizen("R4", out="-", format="md"))
 
     assert writer.returncode == 0
-    for one in {one["ledger"]["entries"]: one for one in made}.values():
+    for report in {report["ledger"]["entries"]: report for report in made}.values():
         assert (
-            kaizen("R4", out="-", format="md", as_of=one["ledger"]["entries"])["document"]
-            == one["document"]
+            kaizen("R4", out="-", format="md", as_of=report["ledger"]["entries"])["document"]
+            == report["document"]
         )
 
 
@@ -207,19 +207,19 @@ def test_as_of_beyond_log_end_is_refused(kaizen):
     assert refused.value.code == "no_such_checkpoint"
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_past_report_omits_later_lease(kaizen, kept):
-    """Only a lease is later: every other kind of the task's state is as it was."""
+@pytest.mark.parametrize("was_leased", [False, True])
+def test_past_report_omits_later_lease(kaizen, was_leased):
+    """Only the lease changes after the checkpoint."""
     task = kaizen("W1", title="a", summary="s")["id"]
-    if kept:
+    if was_leased:
         kaizen("W13", id=task, action="take", actor="before")
     size = anchor.read_last_anchor(kaizen.store.place.anchors)[1]
-    if kept:
+    if was_leased:
         kaizen("W13", id=task, action="break", note="Gone.", actor="after")
     kaizen("W13", id=task, action="take", actor="after")
     made = kaizen("R1", id=task, as_of=size, out="-", format="json")
 
-    assert made["data"]["record"]["holder"] == ("before" if kept else None)
+    assert made["data"]["record"]["holder"] == ("before" if was_leased else None)
     assert "after" not in made["document"]
 
 

@@ -1,4 +1,4 @@
-"""R8, R9 and R10 count what happened in a period and say what to look at next."""
+"""R8, R9 and R10: the numbers of a period and the suggested next steps."""
 
 import json
 from datetime import datetime
@@ -12,19 +12,19 @@ HOSTILE = "<script>alert(1)</script> | **bold** \u202e\x1b[31m"
 
 @pytest.fixture
 def clock(monkeypatch):
-    """`clock("2026-11-09T08:00")`: it is that time in UTC."""
+    """`clock("2026-11-09T08:00")` sets the clock to that time in UTC."""
 
-    def turn(text):
+    def set_clock(text):
         moment = round(datetime.fromisoformat(text + "Z").timestamp() * 1000)
         monkeypatch.setattr(ids, "now_ms", lambda: moment)
 
-    turn("2026-11-01T08:00")
-    return turn
+    set_clock("2026-11-01T08:00")
+    return set_clock
 
 
 @pytest.fixture
 def task(kaizen, clock):
-    """`task("2026-11-09T08:00", "2026-11-09T10:00 done", …)`: a task with its changes, each at its time."""
+    """`task("2026-11-09T08:00", "2026-11-09T10:00 done", …)` adds a task and its dated changes."""
 
     def start(at, *changes, **more):
         clock(at)
@@ -38,15 +38,15 @@ def task(kaizen, clock):
     return start
 
 
-def numbers(kaizen, code="R8", part="now", **options):
-    return data(kaizen, code, **options)["numbers"][part]
+def get_numbers(kaizen, code="R8", part="now", **options):
+    return get_data(kaizen, code, **options)["numbers"][part]
 
 
-def data(kaizen, code="R8", **options):
+def get_data(kaizen, code="R8", **options):
     return kaizen(code, out="-", format="json", **{"timezone": "UTC", **options})["data"]
 
 
-def written(kaizen, code="R8", format="md", **options):
+def get_text(kaizen, code="R8", format="md", **options):
     return kaizen(code, out="-", format=format, **{"timezone": "UTC", **options})["document"]
 
 
@@ -63,11 +63,11 @@ def test_tasks_count_in_week_of_change(kaizen, task, clock):
     task("2026-11-16T00:00", "2026-11-16T00:01 done")
     clock("2026-11-20T08:00")
 
-    now = numbers(kaizen, week="2026-W46")
+    now = get_numbers(kaizen, week="2026-W46")
     assert {name: now[name] for name in ("opened", "done", "reopened", "canceled", "open_at_end", "rework")} == {
         "opened": 2, "done": 1, "reopened": 2, "canceled": 1, "open_at_end": 2, "rework": 2,
     }  # fmt: skip
-    before = numbers(kaizen, part="before", week="2026-W46")
+    before = get_numbers(kaizen, part="before", week="2026-W46")
     assert (before["opened"], before["done"], before["open_at_end"]) == (2, 1, 1)
 
 
@@ -76,7 +76,7 @@ def test_open_task_bars_ignore_later_changes(kaizen, task, clock):
     task("2026-11-03T08:00", "2026-11-18T08:00 done")
     clock("2026-11-20T08:00")
 
-    bars = data(kaizen, week="2026-W46")["bars"]
+    bars = get_data(kaizen, week="2026-W46")["bars"]
     assert bars["open_standing"] == [2, 1, 1, 1, 1, 1, 1]
     assert bars["done_standing"] == [0, 1, 1, 1, 1, 1, 1]
 
@@ -86,9 +86,9 @@ def test_lead_time_has_a_median_and_classes(kaizen, task, clock):
         task("2026-11-09T00:00", f"2026-11-09T{hour:02d}:00 done")
     clock("2026-11-20T08:00")
 
-    found = data(kaizen, week="2026-W46")
-    assert found["numbers"]["now"]["lead_median_ms"] == 10 * 3_600_000
-    assert found["lead_classes"]["1-4 h"] == 3 and found["lead_classes"]["4-24 h"] == 17
+    report_data = get_data(kaizen, week="2026-W46")
+    assert report_data["numbers"]["now"]["lead_median_ms"] == 10 * 3_600_000
+    assert report_data["lead_classes"]["1-4 h"] == 3 and report_data["lead_classes"]["4-24 h"] == 17
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_lead_time_percentile_uses_nearest_rank(kaizen, task, clock, tasks, hour
         task("2026-11-09T00:00", f"2026-11-09T{hour:02d}:00 done")
     clock("2026-11-20T08:00")
 
-    assert data(kaizen, week="2026-W46")["numbers"]["now"]["lead_85_ms"] == hours * 3_600_000
+    assert get_data(kaizen, week="2026-W46")["numbers"]["now"]["lead_85_ms"] == hours * 3_600_000
 
 
 def test_failed_verdict_after_done_counts_as_rework(kaizen, task, clock):
@@ -117,7 +117,7 @@ def test_failed_verdict_after_done_counts_as_rework(kaizen, task, clock):
     )
     clock("2026-11-20T08:00")
 
-    now = numbers(kaizen, week="2026-W46")
+    now = get_numbers(kaizen, week="2026-W46")
     assert (now["done"], now["rework"], now["rework_rate"]) == (2, 1, 0.5)
 
 
@@ -132,7 +132,7 @@ def test_pass_rate_ignores_recorded_proofs(kaizen, clock):
         kaizen("Q2", conclusion=conclusion, summary="S")
     clock("2026-11-20T08:00")
 
-    now = numbers(kaizen, week="2026-W46")
+    now = get_numbers(kaizen, week="2026-W46")
     assert (now["verdicts"], now["pass_rate"]) == (3, 0.6667)
 
 
@@ -141,7 +141,7 @@ def test_period_report_uses_reader_timezone(kaizen, task, clock):
     clock("2026-11-20T08:00")
 
     opened = {
-        zone: data(kaizen, week="2026-W46", timezone=zone)["bars"]["opened"]
+        zone: get_data(kaizen, week="2026-W46", timezone=zone)["bars"]["opened"]
         for zone in ("UTC", "Asia/Kathmandu")
     }
     assert opened == {"UTC": [1, 0, 0, 0, 0, 0, 0], "Asia/Kathmandu": [0, 1, 0, 0, 0, 0, 0]}
@@ -155,10 +155,10 @@ def test_costs_are_summed_by_day_and_task(kaizen, task, clock):
     kaizen("T1", name="c", trace_id="nightly run", tokens_in=5)
     clock("2026-11-20T08:00")
 
-    found = data(kaizen, week="2026-W46")
-    assert found["bars"]["cost_usd"] == [0.5, 0, 2.0, 0, 0, 0, 0]
-    assert found["numbers"]["now"]["tokens"] == 1016
-    assert [(row["task_id"], row["trace_id"]) for row in found["dearest"]] == [
+    report_data = get_data(kaizen, week="2026-W46")
+    assert report_data["bars"]["cost_usd"] == [0.5, 0, 2.0, 0, 0, 0, 0]
+    assert report_data["numbers"]["now"]["tokens"] == 1016
+    assert [(row["task_id"], row["trace_id"]) for row in report_data["dearest"]] == [
         (dear, None), (cheap, None), (None, "nightly run"),
     ]  # fmt: skip
 
@@ -174,12 +174,12 @@ def test_command_with_mixed_results_is_flakiest(kaizen, clock, root, tmp_path):
     kaizen("Q1", run=broken)
     clock("2026-11-20T08:00")
 
-    found = data(kaizen, week="2026-W46")
-    assert [(row["command"].split()[0], row["runs"], row["passed"], row["mixed"]) for row in found["flakiest"]] == [
+    report_data = get_data(kaizen, week="2026-W46")
+    assert [(row["command"].split()[0], row["runs"], row["passed"], row["mixed"]) for row in report_data["flakiest"]] == [
         ("test", 2, 1, 1), ("false", 2, 0, 0),
     ]  # fmt: skip
-    assert found["numbers"]["now"]["proofs_witnessed"] == 4
-    assert any(point["what"] == "Flaky command" for point in found["next"])
+    assert report_data["numbers"]["now"]["proofs_witnessed"] == 4
+    assert any(point["what"] == "Flaky command" for point in report_data["next"])
 
 
 def test_promotions_and_waivers_are_listed(kaizen, clock):
@@ -190,10 +190,10 @@ def test_promotions_and_waivers_are_listed(kaizen, clock):
     kaizen("L1", title="Not promoted", summary="S", body="B")
     clock("2026-11-20T08:00")
 
-    found = data(kaizen, week="2026-W46")
-    now = found["numbers"]["now"]
+    report_data = get_data(kaizen, week="2026-W46")
+    now = report_data["numbers"]["now"]
     assert (now["gotchas"], now["promoted"], now["waivers"]) == (1, 2, 1)
-    text = written(kaizen, week="2026-W46")
+    text = get_text(kaizen, week="2026-W46")
     assert "Seen for a month" in text and f"`kaizen L6 --id {learning}`" in text
 
 
@@ -201,15 +201,15 @@ def test_predictions_closed_in_the_period_are_scored(kaizen, clock):
     clock("2026-11-09T08:00")
     review = kaizen("I1", title="R", summary="S")["id"]
     for probability, outcome in ((0.8, "happened"), (0.4, "did-not-happen"), (0.5, "void")):
-        made = kaizen("I2", irl_id=review, summary="P", probability=probability, deadline="+1d")[
-            "id"
-        ]
-        kaizen("I4", prediction_id=made, outcome=outcome, summary="S")
+        record_id = kaizen(
+            "I2", irl_id=review, summary="P", probability=probability, deadline="+1d"
+        )["id"]
+        kaizen("I4", prediction_id=record_id, outcome=outcome, summary="S")
     clock("2026-11-20T08:00")
 
-    now = numbers(kaizen, week="2026-W46")
+    now = get_numbers(kaizen, week="2026-W46")
     assert (now["predictions"], now["brier"]) == (2, 0.1)
-    assert "Calibration" in written(kaizen, week="2026-W46", format="html")
+    assert "Calibration" in get_text(kaizen, week="2026-W46", format="html")
 
 
 def test_next_steps_name_their_commands(kaizen, task, clock):
@@ -228,7 +228,7 @@ def test_next_steps_name_their_commands(kaizen, task, clock):
     clock("2026-11-14T08:00")
     kaizen("T1", name="a", task_id=held, cost_usd=1)
 
-    points = data(kaizen, week="2026-W46")["next"]
+    points = get_data(kaizen, week="2026-W46")["next"]
     assert [(point["id"], point["command"]) for point in points] == [
         (verdict, f"kaizen Q9 --task-id {held}"),
         (blocked, f"kaizen W10 --id {blocked}"),
@@ -249,9 +249,9 @@ def test_commands_of_next_steps_succeed(kaizen, task, clock, cli):
     kaizen("Q1", run=["false"])
     import shlex
 
-    for point in data(kaizen, week="2026-W46")["next"]:
-        done = cli(*shlex.split(point["command"])[1:])
-        assert done.exit_code == 0, (point, done.err)
+    for point in get_data(kaizen, week="2026-W46")["next"]:
+        result = cli(*shlex.split(point["command"])[1:])
+        assert result.exit_code == 0, (point, result.err)
     assert held
 
 
@@ -259,22 +259,22 @@ def test_done_task_gives_no_next_step(kaizen, task, clock):
     task("2026-11-09T08:00", "2026-11-09T09:00 done")
     clock("2026-11-20T08:00")
 
-    assert data(kaizen, week="2026-W46")["next"] == []
-    assert "Nothing needs attention: no objection" in written(kaizen, week="2026-W46")
+    assert get_data(kaizen, week="2026-W46")["next"] == []
+    assert "Nothing needs attention: no objection" in get_text(kaizen, week="2026-W46")
 
 
 def test_test_records_are_not_counted(kaizen, clock):
     clock("2026-11-09T08:00")
-    made = kaizen("W1", title="T", summary="S", test=True)["id"]
-    kaizen("W2", id=made, status="blocked")
+    record_id = kaizen("W1", title="T", summary="S", test=True)["id"]
+    kaizen("W2", id=record_id, status="blocked")
     kaizen("Q2", conclusion="VERIFICATION_FAILED", summary="S", test=True)
     kaizen("T1", name="a", cost_usd=1, test=True)
     kaizen("G1", title="T", summary="S", body="B", evidence=["x"], test=True)
     clock("2026-11-20T08:00")
 
-    found = data(kaizen, week="2026-W46")
-    assert not any(found["numbers"]["now"].values())
-    assert found["next"] == []
+    report_data = get_data(kaizen, week="2026-W46")
+    assert not any(report_data["numbers"]["now"].values())
+    assert report_data["next"] == []
 
 
 def test_scope_filters_every_number(kaizen, task, clock):
@@ -287,8 +287,8 @@ def test_scope_filters_every_number(kaizen, task, clock):
     kaizen("G1", title="T", summary="S", body="B", scope="docs")
     clock("2026-11-20T08:00")
 
-    found = data(kaizen, week="2026-W46", scope="docs")
-    now = found["numbers"]["now"]
+    report_data = get_data(kaizen, week="2026-W46", scope="docs")
+    now = report_data["numbers"]["now"]
     assert (now["opened"], now["done"], now["cost_usd"], now["pass_rate"], now["gotchas"]) == (
         1,
         1,
@@ -296,7 +296,7 @@ def test_scope_filters_every_number(kaizen, task, clock):
         1.0,
         1,
     )
-    assert [point["what"] for point in found["next"]] == ["Most expensive"]
+    assert [point["what"] for point in report_data["next"]] == ["Most expensive"]
 
 
 def test_current_week_is_compared_with_same_days(kaizen, task, clock):
@@ -304,7 +304,7 @@ def test_current_week_is_compared_with_same_days(kaizen, task, clock):
     task("2026-11-06T08:00")
     task("2026-11-11T09:00")
 
-    text = written(kaizen)
+    text = get_text(kaizen)
     assert "So far: 3 of 7 days, up to 2026-11-11 09:00." in text
     assert "Before means week 2026-W45, the same part of it, up to 2026-11-04 09:00." in text
     assert "| Tasks opened | 1 | 1 |" in text
@@ -319,24 +319,24 @@ def test_footer_command_reproduces_report_later(kaizen, task, clock, code, optio
 
     task("2026-10-03T08:00", "2026-11-09T10:00 blocked")
     task("2026-11-10T08:00", "2026-11-11T10:00 done")
-    made = kaizen(code, out="-", format=format, timezone="Europe/Berlin", **options)
+    report = kaizen(code, out="-", format=format, timezone="Europe/Berlin", **options)
     kaizen("W1", title="Later", summary="S")
     clock("2027-03-01T08:00")
     kaizen("W1", title="Much later", summary="S")
 
-    words = iter(shlex.split(made["again"])[2:])
+    words = iter(shlex.split(report["again"])[2:])
     again = {}
     for word in words:
         name = word.removeprefix("--").replace("-", "_")
         again[name] = True if name == "so_far" else next(words)
-    assert kaizen(code, out="-", **again)["document"] == made["document"]
+    assert kaizen(code, out="-", **again)["document"] == report["document"]
 
 
 @pytest.mark.parametrize("code", ["R8", "R9", "R10"])
 @pytest.mark.parametrize("format", ["html", "md", "json"])
 def test_report_on_empty_database_suggests_w1(kaizen, clock, code, format):
     kaizen("K1")
-    text = written(kaizen, code, format)
+    text = get_text(kaizen, code, format)
 
     if format != "json":
         assert "Nothing is recorded here yet" in text and "kaizen W1" in text
@@ -345,12 +345,12 @@ def test_report_on_empty_database_suggests_w1(kaizen, clock, code, format):
 
 
 def test_hostile_texts_are_escaped(kaizen, task, clock):
-    made = task(
+    record_id = task(
         "2026-11-09T08:00", "2026-11-09T09:00 blocked", title="<script>alert(1)</script> | **bold**"
     )
-    kaizen("Q2", conclusion="VERIFICATION_FAILED", summary=HOSTILE, task_id=made)
-    kaizen("T1", name="x", task_id=made, cost_usd=1)
-    page, text = written(kaizen, format="html"), written(kaizen)
+    kaizen("Q2", conclusion="VERIFICATION_FAILED", summary=HOSTILE, task_id=record_id)
+    kaizen("T1", name="x", task_id=record_id, cost_usd=1)
+    page, text = get_text(kaizen, format="html"), get_text(kaizen)
 
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
     assert "\x1b" not in page + text and "\u202e" not in text
@@ -361,6 +361,6 @@ def test_year_lists_months_and_month_lists_days(kaizen, task, clock):
     task("2026-02-10T08:00", "2026-03-01T09:00 done")
     clock("2026-11-20T08:00")
 
-    year, month = data(kaizen, "R10", year=2026), data(kaizen, "R9", month="2026-02")
+    year, month = get_data(kaizen, "R10", year=2026), get_data(kaizen, "R9", month="2026-02")
     assert (len(year["labels"]), year["bars"]["opened"][1], year["bars"]["done"][2]) == (12, 1, 1)
     assert (len(month["labels"]), month["bars"]["opened"][9]) == (28, 1)

@@ -1,4 +1,4 @@
-"""P2 as a page: the numbers of the card, and the details."""
+"""P2 as a page: the numbers of the card and the details."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ from ..pipeline.factory import (
 )
 
 BROKEN = main_with(ROUTE).replace("def health()", "def health(")
-MADE = {"out": "-", "timezone": "UTC"}
+OUTPUT = {"out": "-", "timezone": "UTC"}
 LONG = ROUTE + "".join(f"# line {number}\n" for number in range(500))
 SAME = (
     "outcome",
@@ -38,20 +38,20 @@ SAME = (
 
 @pytest.fixture
 def run(kaizen, tmp_path, monkeypatch):
-    """`run(model)`: a factory run with fast gates."""
+    """`run(model)` makes a factory run with fast gates."""
     repo = target(tmp_path / "targetapp", QUICK)
 
-    def made(model):
+    def make_run(model):
         with server(model) as serving:
             for name, value in environment(serving.url).items():
                 monkeypatch.setenv(name, value)
             return kaizen("P1", request=REQUEST, repo=str(repo), python=sys.executable)
 
-    return made
+    return make_run
 
 
 def page(kaizen, format="md", **options):
-    return kaizen("P2", id="@last", format=format, **{**MADE, **options})["document"]
+    return kaizen("P2", id="@last", format=format, **{**OUTPUT, **options})["document"]
 
 
 def test_run_page_repeats_card_numbers(kaizen, run):
@@ -62,11 +62,11 @@ def test_run_page_repeats_card_numbers(kaizen, run):
 
 
 def test_run_cost_matches_task_report(kaizen, run):
-    made = run(Model(build=[BROKEN, main_with(ROUTE)]))
-    task = kaizen("R1", id=made["task_id"], format="json", **MADE)["data"]["cost"]
+    run_result = run(Model(build=[BROKEN, main_with(ROUTE)]))
+    task = kaizen("R1", id=run_result["task_id"], format="json", **OUTPUT)["data"]["cost"]
 
     assert {name: task[name] for name in ("tokens_in", "tokens_out", "cost_usd")} == {
-        name: made[name] for name in ("tokens_in", "tokens_out", "cost_usd")
+        name: run_result[name] for name in ("tokens_in", "tokens_out", "cost_usd")
     }
 
 
@@ -82,30 +82,30 @@ def test_run_page_has_criteria_findings_proofs_and_change(kaizen, run):
 
 
 def test_run_page_is_reproducible_and_respects_as_of(kaizen, run):
-    made = run(Model())
-    first = kaizen("P2", id=made["id"], format="html", timezone="UTC")
-    again = kaizen("P2", id=made["id"], format="html", timezone="UTC")
+    run_result = run(Model())
+    first = kaizen("P2", id=run_result["id"], format="html", timezone="UTC")
+    again = kaizen("P2", id=run_result["id"], format="html", timezone="UTC")
     assert first["sha256"] == again["sha256"] and first["path"] != again["path"]
-    begun = kaizen("P2", id=made["id"])["log"]["idx"]
+    begun = kaizen("P2", id=run_result["id"])["log"]["idx"]
 
-    then = kaizen("P2", id=made["id"], as_of=begun + 1)
+    then = kaizen("P2", id=run_result["id"], as_of=begun + 1)
     assert (then["outcome"], then["phase"], then["events"]) == (None, "due", 0)
     assert "There is no candidate yet." in page(kaizen, as_of=begun + 1)
 
 
 def test_long_change_is_cut_with_file_path(kaizen, run, root):
-    made = run(Model(build=[main_with(LONG)]))
+    run_result = run(Model(build=[main_with(LONG)]))
     text = page(kaizen)
 
     assert "# line 300" in text and "# line 499" not in text
-    whole = f"AI/work/runs/{made['id']}/change.diff"
+    whole = f"AI/work/runs/{run_result['id']}/change.diff"
     left = len((root / whole).read_text().splitlines()) - 400
     assert f"{left} more lines: AI/work/runs" in text
 
 
 def test_modified_change_file_is_not_shown(kaizen, run, root):
-    made = run(Model())
-    path = root / "AI" / "work" / "runs" / made["id"] / "change.diff"
+    run_result = run(Model())
+    path = root / "AI" / "work" / "runs" / run_result["id"] / "change.diff"
     path.write_text(path.read_text().replace("health", "wealth"))
 
     assert "is gone or was modified" in page(kaizen) and "wealth" not in page(kaizen)
@@ -119,10 +119,12 @@ def test_missing_usage_is_shown_as_unknown(kaizen, run):
 
 
 def test_task_report_lists_run_and_verdicts_once(kaizen, run):
-    made = run(Model(build=[BROKEN, main_with(ROUTE)]))
+    run_result = run(Model(build=[BROKEN, main_with(ROUTE)]))
     story = [
         event["what"]
-        for event in kaizen("R1", id=made["task_id"], format="json", **MADE)["data"]["events"]
+        for event in kaizen("R1", id=run_result["task_id"], format="json", **OUTPUT)["data"][
+            "events"
+        ]
     ]
 
     assert "began a run of factory" in story and "ended a run: accepted" in story
@@ -135,7 +137,7 @@ def test_task_report_lists_run_and_verdicts_once(kaizen, run):
 
 def test_ledger_report_lists_every_run_event(kaizen, run):
     run(Model())
-    story = kaizen("R2", format="md", **MADE)["document"]
+    story = kaizen("R2", format="md", **OUTPUT)["document"]
 
     for said in (
         "began a run of factory",
@@ -147,9 +149,9 @@ def test_ledger_report_lists_every_run_event(kaizen, run):
 
 
 def test_topic_report_finds_run_by_request_words(kaizen, run):
-    made = run(Model())
-    found = kaizen("R11", query="health", format="json", **MADE)["data"]["records"]
+    run_result = run(Model())
+    records = kaizen("R11", query="health", format="json", **OUTPUT)["data"]["records"]
 
-    assert [(row["state"], row["inspect"]) for row in found if row["id"] == made["id"]] == [
-        ("accepted", f"kaizen P2 --id {made['id']}")
+    assert [(row["state"], row["inspect"]) for row in records if row["id"] == run_result["id"]] == [
+        ("accepted", f"kaizen P2 --id {run_result['id']}")
     ]

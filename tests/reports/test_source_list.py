@@ -1,4 +1,4 @@
-"""R6: tiers, lines of versions, and records that cite a superseded source."""
+"""R6: tiers, version chains, and records that cite a superseded source."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def source(kaizen):
     return add
 
 
-def found(kaizen, **more):
+def get_data(kaizen, **more):
     return kaizen("R6", out="-", format="md", **more)["data"]
 
 
@@ -21,7 +21,7 @@ def test_version_chain_runs_from_oldest_to_current(kaizen, source):
     source("Alone")
     third = source(version="3", supersedes=second)
 
-    assert [[row["id"] for row in chain] for chain in found(kaizen)["chains"]] == [
+    assert [[row["id"] for row in chain] for chain in get_data(kaizen)["chains"]] == [
         [first, second, third]
     ]
 
@@ -31,7 +31,7 @@ def test_query_for_old_version_finds_whole_chain(kaizen, source):
     second = source("Manual", supersedes=first)
 
     assert [
-        [row["id"] for row in chain] for chain in found(kaizen, query="handbook")["chains"]
+        [row["id"] for row in chain] for chain in get_data(kaizen, query="handbook")["chains"]
     ] == [[first, second]]
 
 
@@ -39,7 +39,7 @@ def test_test_source_is_left_out_of_chains(kaizen, source):
     first = source()
     source(supersedes=first, test=True)
 
-    assert found(kaizen)["chains"] == [] and found(kaizen)["tiers"][0]["superseded"] == 0
+    assert get_data(kaizen)["chains"] == [] and get_data(kaizen)["tiers"][0]["superseded"] == 0
 
 
 def test_same_and_changed_content_are_distinguished(kaizen, source):
@@ -60,11 +60,11 @@ def test_records_citing_superseded_source_are_listed(kaizen, source):
     verdict = kaizen("Q2", conclusion="PROOF_RECORDED", summary="S", evidence=[old])["id"]
     about = kaizen("Q2", conclusion="VERIFIED_ACCEPTABLE", summary="S", about=old)["id"]
 
-    assert found(kaizen)["standing"] == []
+    assert get_data(kaizen)["standing"] == []
     new = source(supersedes=old)
-    standing = found(kaizen)["standing"]
-    assert {row["id"] for row in standing} == {gotcha, verdict, about}
-    assert {(row["source_id"], row["newer_id"]) for row in standing} == {(old, new)}
+    citations = get_data(kaizen)["standing"]
+    assert {row["id"] for row in citations} == {gotcha, verdict, about}
+    assert {(row["source_id"], row["newer_id"]) for row in citations} == {(old, new)}
 
 
 def test_promoted_or_retired_lesson_is_not_listed(kaizen, source):
@@ -75,14 +75,14 @@ def test_promoted_or_retired_lesson_is_not_listed(kaizen, source):
     kaizen("L11", id=retired, reason="Gone.")
     source(supersedes=old)
 
-    assert [row["id"] for row in found(kaizen)["standing"]] == [learning]
+    assert [row["id"] for row in get_data(kaizen)["standing"]] == [learning]
 
 
 def test_missing_fields_are_counted_by_tier(kaizen, source):
     source(license="MIT", version="1", content_hash="a" * 64)
     source(commit_hash="abcdef0")
     source(tier="canonical")
-    canonical, primary = found(kaizen)["tiers"]
+    canonical, primary = get_data(kaizen)["tiers"]
 
     assert (canonical["tier"], canonical["without_license"], canonical["without_version"]) == (
         "canonical",
@@ -91,11 +91,11 @@ def test_missing_fields_are_counted_by_tier(kaizen, source):
     )
     assert (primary["sources"], primary["without_license"], primary["without_hash"]) == (2, 1, 1)
     assert primary["without_version"] == 0, "a commit is a version"
-    assert len(found(kaizen, tier="canonical")["sources"]) == 1
+    assert len(get_data(kaizen, tier="canonical")["sources"]) == 1
 
 
 def test_source_age_starts_at_retrieval(kaizen, source):
     source(retrieved_at="2020-01-01")
-    (tier,) = found(kaizen)["tiers"]
+    (tier,) = get_data(kaizen)["tiers"]
 
     assert tier["mean_age_days"] > 2_000 and tier["oldest"].startswith("2020-01-01")

@@ -1,4 +1,4 @@
-"""Numbers over days, weeks, months and years of a timezone."""
+"""Numbers summed by day, week, month or year in a timezone."""
 
 import pytest
 
@@ -9,8 +9,8 @@ UTC = Zone("UTC")
 
 
 def labels(unit, *times, zone=UTC):
-    made = sum_by_period([{"at": at, "n": 1} for at in times], zone, unit)
-    return made["unit"], [(row["label"], row["n"]) for row in made["periods"]]
+    series = sum_by_period([{"at": at, "n": 1} for at in times], zone, unit)
+    return series["unit"], [(row["label"], row["n"]) for row in series["periods"]]
 
 
 def test_period_without_events_counts_zero():

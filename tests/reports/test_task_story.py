@@ -1,4 +1,4 @@
-"""R1: one task as a story."""
+"""R1 with --id: the history of one task."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -16,24 +16,24 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def at(monkeypatch):
-    """`at(days)`: what is recorded from now on happens so many days after a certain noon, UTC."""
+    """`at(days)` sets the clock to so many days after a fixed noon, UTC."""
     return lambda days: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(days * DAY_MS))
 
 
-def told(kaizen, **asked):
-    return kaizen("R1", out="-", format="json", timezone="UTC", **asked)["data"]
+def get_data(kaizen, **options):
+    return kaizen("R1", out="-", format="json", timezone="UTC", **options)["data"]
 
 
-def written(kaizen, format="md", **asked):
-    return kaizen("R1", out="-", format=format, timezone="UTC", **asked)["document"]
+def get_text(kaizen, format="md", **options):
+    return kaizen("R1", out="-", format=format, timezone="UTC", **options)["document"]
 
 
 def start(kaizen, title="README polish", **more):
     return kaizen("W1", title=title, summary="Make it strong.", **more)["id"]
 
 
-def events(kaizen, id, **asked):
-    return [event["what"] for event in told(kaizen, id=id, **asked)["events"]]
+def events(kaizen, id, **options):
+    return [event["what"] for event in get_data(kaizen, id=id, **options)["events"]]
 
 
 # What happened
@@ -88,7 +88,7 @@ def test_task_events_follow_log_order(kaizen):
         'changed task "README": status open → done',
         'released task "README"',
     ]
-    text = written(kaizen, id=task)
+    text = get_text(kaizen, id=task)
     assert "> \\- First" in text and "> No network." in text
 
 
@@ -104,7 +104,7 @@ def test_root_span_event_includes_totals(kaizen):
     assert events(kaizen, task)[1:] == [
         'recorded the span "run" (run, ok, 9.00 s): 4 spans, 100 tokens in, 20 out, $8.7500'
     ]
-    assert told(kaizen, id=task)["cost"] == {
+    assert get_data(kaizen, id=task)["cost"] == {
         "spans": 3,
         "tokens_in": 100,
         "tokens_out": 20,
@@ -121,13 +121,13 @@ def test_limit_keeps_newest_events(kaizen, tmp_path):
     kaizen("K5", file=str(lines))
     kaizen("W2", id=task, status="done")
 
-    found = told(kaizen, id=task, limit=5)
-    assert len(found["events"]) == 5 and found["events_before"] == 9_997
-    assert found["events"][-1]["what"] == 'changed task "README polish": status open → done'
-    assert "9,997 events before these are not shown." in written(kaizen, id=task, limit=5)
+    report_data = get_data(kaizen, id=task, limit=5)
+    assert len(report_data["events"]) == 5 and report_data["events_before"] == 9_997
+    assert report_data["events"][-1]["what"] == 'changed task "README polish": status open → done'
+    assert "9,997 events before these are not shown." in get_text(kaizen, id=task, limit=5)
 
 
-# How far it is
+# Numbers
 
 
 def test_task_report_shows_age_and_lead_time(kaizen, at):
@@ -138,9 +138,9 @@ def test_task_report_shows_age_and_lead_time(kaizen, at):
     at(5)
     start(kaizen, "Later")
 
-    found = told(kaizen, id=task)
-    assert (found["age_ms"], found["lead_time_ms"]) == (5 * DAY_MS, 3 * DAY_MS)
-    text = written(kaizen, id=task)
+    report_data = get_data(kaizen, id=task)
+    assert (report_data["age_ms"], report_data["lead_time_ms"]) == (5 * DAY_MS, 3 * DAY_MS)
+    text = get_text(kaizen, id=task)
     assert (
         "| age | 5.0 d |" in text
         and "| lead time to done | 3.0 d |" in text
@@ -154,7 +154,7 @@ def test_proofs_are_counted_by_outcome_and_tier(kaizen):
         kaizen("Q1", run=[word], task_id=task)
     kaizen("Q1", task_id=task, title="Said", exit_code=0, command="make")
 
-    text = written(kaizen, id=task)
+    text = get_text(kaizen, id=task)
     assert "| proofs passed, witnessed | 2 |" in text
     assert "| proofs failed, witnessed | 1 |" in text
     assert "| proofs passed, reported | 1 |" in text
@@ -164,7 +164,7 @@ def test_done_conditions_show_last_witnessed_proof(kaizen):
     task = start(kaizen, done_when=["true", "pytest -q"])
     proof = kaizen("Q1", run=["true"], task_id=task)
 
-    text = written(kaizen, id=task)
+    text = get_text(kaizen, id=task)
     assert re.search(
         rf"\| `true` \| passed \| `{proof['tree_hash'][:12]}…` \| .* \| `{proof['id']}` \|", text
     )
@@ -174,19 +174,19 @@ def test_done_conditions_show_last_witnessed_proof(kaizen):
 def test_working_tree_does_not_change_task_report(kaizen, root):
     task = start(kaizen, done_when=["true"])
     kaizen("Q1", run=["true"], task_id=task)
-    before = written(kaizen, "html", id=task)
+    before = get_text(kaizen, "html", id=task)
     (root / "new.txt").write_text("another tree")
 
-    assert written(kaizen, "html", id=task) == before
+    assert get_text(kaizen, "html", id=task) == before
 
 
 def test_superseded_objection_is_not_listed(kaizen):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It breaks.")
-    assert "## Open objections" in written(kaizen, id=task)
+    assert "## Open objections" in get_text(kaizen, id=task)
 
     later = kaizen("Q2", task_id=task, conclusion="VERIFIED_ACCEPTABLE", summary="It holds.")["id"]
-    assert "## Open objections" not in written(kaizen, id=task)
+    assert "## Open objections" not in get_text(kaizen, id=task)
     assert f"superseded by {later}" in events(kaizen, task)[1]
 
 
@@ -198,13 +198,13 @@ def test_trace_is_svg_in_html_and_table_in_markdown(kaizen):
     top = kaizen("T1", name="run <b>", kind="run", task_id=task, duration_ms=1_000)["id"]
     kaizen("T1", name="tool", kind="tool", parent=top, duration_ms=400, status="error")
 
-    page = written(kaizen, "html", id=task)
+    page = get_text(kaizen, "html", id=task)
     drawing = ET.fromstring(re.search(r'<svg class="waterfall".*?</svg>', page, re.DOTALL)[0])
     assert [label.text for label in drawing.iter() if label.get("class") == "label"] == [
         "run <b>",
         "✗ tool",
     ]
-    assert "| · tool | tool | error |" in written(kaizen, id=task)
+    assert "| · tool | tool | error |" in get_text(kaizen, id=task)
 
 
 def test_huge_trace_is_counted_but_not_drawn(kaizen, tmp_path):
@@ -215,11 +215,11 @@ def test_huge_trace_is_counted_but_not_drawn(kaizen, tmp_path):
     )
     kaizen("T1", jsonl=str(lines))
 
-    page = written(kaizen, "html", id=task)
+    page = get_text(kaizen, "html", id=task)
     assert "1,001" in page and 'class="waterfall"' not in page and "Not drawn: 1 trace." in page
 
 
-# How it is asked
+# Queries
 
 
 def scans(kaizen, sql):
@@ -238,20 +238,20 @@ def test_task_queries_scan_no_table(kaizen):
         task_story.TRACES,
     ):
         assert scans(kaizen, sql) <= {"SCAN e", "SCAN own", "SCAN below"}, (
-            "only what was chosen before"
+            "scans are limited to rows chosen before"
         )
     for kind in KINDS:
         assert scans(kaizen, event_words.build_query(kind).format(condition=event.BY_SEQ)) == set()
 
 
-# Which task
+# Selection of the task
 
 
 def test_report_of_test_task_is_labeled(kaizen):
     task = start(kaizen, test=True)
     kaizen("W2", id=task, note="Only a try.")
 
-    assert "This is a test record" in written(kaizen, id=task)
+    assert "This is a test record" in get_text(kaizen, id=task)
     assert len(events(kaizen, task)) == 2
 
 
@@ -260,7 +260,7 @@ def test_task_story_omits_test_records(kaizen):
     kaizen("Q1", task_id=task, title="Try", test=True)
 
     assert events(kaizen, task) == ['opened task "README polish"']
-    assert told(kaizen, id=task)["proofs"] == []
+    assert get_data(kaizen, id=task)["proofs"] == []
 
 
 def test_footer_command_has_full_task_id(kaizen):
@@ -283,7 +283,7 @@ def test_as_of_shows_earlier_task_state(kaizen):
     task = start(kaizen)
     kaizen("W2", id=task, status="active", title="Renamed")
 
-    then = told(kaizen, id=task, as_of=1)
+    then = get_data(kaizen, id=task, as_of=1)
     assert (then["record"]["title"], then["record"]["status"]) == ("README polish", "open")
     assert len(then["events"]) == 1
 
@@ -308,6 +308,6 @@ def test_hostile_task_text_is_escaped_and_cut(kaizen):
     task = start(kaizen, hostile, body=hostile + "\n" + "x" * 900_000, scope=hostile)
     kaizen("T1", name=hostile, task_id=task, duration_ms=5)
 
-    page, text = written(kaizen, "html", id=task), written(kaizen, id=task)
+    page, text = get_text(kaizen, "html", id=task), get_text(kaizen, id=task)
     assert "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
     assert "\\<script\\>" in text and "more characters" in text and len(text) < 20_000

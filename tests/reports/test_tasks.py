@@ -7,12 +7,12 @@ import pytest
 
 from kaizen_components.records import ids
 
-from .test_task_story import DAY_MS, NOON_MS, start, told, written
+from .test_task_story import DAY_MS, NOON_MS, get_data, get_text, start
 
 
 @pytest.fixture
 def at(monkeypatch):
-    """`at(days)`: set the clock to so many days after a fixed noon, UTC."""
+    """`at(days)` sets the clock to so many days after a fixed noon, UTC."""
     return lambda days: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(days * DAY_MS))
 
 
@@ -24,16 +24,22 @@ def test_tasks_are_listed_with_status_proofs_and_cost(kaizen):
     kaizen("W2", id=done, status="done")
     start(kaizen, "Try", test=True)
 
-    found = told(kaizen)
-    assert found["statuses"] == {"open": 1, "active": 0, "blocked": 0, "done": 1, "canceled": 0}
-    listed = {row["id"]: row for row in found["tasks"]}
-    assert list(listed) == [other, done]
+    report_data = get_data(kaizen)
+    assert report_data["statuses"] == {
+        "open": 1,
+        "active": 0,
+        "blocked": 0,
+        "done": 1,
+        "canceled": 0,
+    }
+    tasks_by_id = {row["id"]: row for row in report_data["tasks"]}
+    assert list(tasks_by_id) == [other, done]
     assert (
-        listed[done]["proofs_passed"],
-        listed[done]["proofs_failed"],
-        listed[done]["cost_usd"],
+        tasks_by_id[done]["proofs_passed"],
+        tasks_by_id[done]["proofs_failed"],
+        tasks_by_id[done]["cost_usd"],
     ) == (1, 1, 0.5)
-    assert "2 tasks: 1 done, 1 to do." in written(kaizen)
+    assert "2 tasks: 1 done, 1 to do." in get_text(kaizen)
 
 
 def test_blocked_task_is_listed_with_its_blocker(kaizen):
@@ -43,9 +49,9 @@ def test_blocked_task_is_listed_with_its_blocker(kaizen):
     kaizen("W2", id=stuck, status="blocked")
     kaizen("W2", id=second, status="done")
 
-    blocked = [(row["id"], row["blocker_id"]) for row in told(kaizen)["blocked"]]
+    blocked = [(row["id"], row["blocker_id"]) for row in get_data(kaizen)["blocked"]]
     assert blocked == [(stuck, None), (waiting, first)]
-    assert "nothing that is recorded" in written(kaizen)
+    assert "nothing that is recorded" in get_text(kaizen)
 
 
 def test_throughput_uses_reader_days(kaizen, at):
@@ -56,7 +62,7 @@ def test_throughput_uses_reader_days(kaizen, at):
     at(2)
     kaizen("W2", id="@last", status="done")
 
-    assert told(kaizen)["throughput"] == {
+    assert get_data(kaizen)["throughput"] == {
         "per": "day",
         "periods": ["2026-11-16", "2026-11-17", "2026-11-18"],
         "opened": [2, 0, 0],
@@ -81,8 +87,8 @@ def test_task_closed_twice_counts_once_as_done(kaizen):
     kaizen("W2", id=reopened, status="open")
     kaizen("W2", id=twice, note="A note takes nothing back.")
 
-    found = told(kaizen)
-    assert found["statuses"]["done"] == sum(found["throughput"]["done"]) == 1
+    report_data = get_data(kaizen)
+    assert report_data["statuses"]["done"] == sum(report_data["throughput"]["done"]) == 1
 
 
 def test_chart_labels_do_not_overlap(kaizen, at):
@@ -91,7 +97,7 @@ def test_chart_labels_do_not_overlap(kaizen, at):
         start(kaizen)
 
     labels = re.findall(
-        r'<text class="tick" x="([0-9.]+)"[^>]*>[0-9]{2}-[0-9]{2}<', written(kaizen, "html")
+        r'<text class="tick" x="([0-9.]+)"[^>]*>[0-9]{2}-[0-9]{2}<', get_text(kaizen, "html")
     )
     gaps = [float(right) - float(left) for left, right in itertools.pairwise(labels)]
     assert len(labels) >= 3 and min(gaps) > 5 * 7, "five letters of seven units"
@@ -103,7 +109,7 @@ def test_long_period_is_counted_by_weeks(kaizen, at):
     at(60)
     start(kaizen, "Later")
 
-    flow = told(kaizen)["throughput"]
+    flow = get_data(kaizen)["throughput"]
     assert (
         flow["per"] == "week"
         and flow["periods"][0] == "2026-W47"
@@ -120,31 +126,31 @@ def test_task_report_filters_by_scope_query_and_time(kaizen, at):
     kaizen("W2", id=moved, scope="docs", status="done")
     start(kaizen, "Cache again", scope="engine")
 
-    def titles(**asked):
-        return [row["title"] for row in told(kaizen, **asked)["tasks"]]
+    def titles(**options):
+        return [row["title"] for row in get_data(kaizen, **options)["tasks"]]
 
     assert titles(scope="docs") == ["Cache"] and titles(scope="engine") == ["Cache again", "Gate"]
     assert titles(query="cache") == ["Cache again", "Cache"]
     assert titles(since="2026-11-17") == ["Cache again"]
-    found = told(kaizen, scope="docs")
-    assert found["statuses"]["done"] == 1 and found["throughput"]["done"] == [0, 1]
-    assert told(kaizen, scope="engine")["throughput"]["done"] == [0, 0]
-    assert "Only scope docs." in written(kaizen, scope="docs")
+    report_data = get_data(kaizen, scope="docs")
+    assert report_data["statuses"]["done"] == 1 and report_data["throughput"]["done"] == [0, 1]
+    assert get_data(kaizen, scope="engine")["throughput"]["done"] == [0, 0]
+    assert "Only scope docs." in get_text(kaizen, scope="docs")
 
 
 def test_tasks_beyond_limit_are_counted(kaizen):
     for number in range(4):
         start(kaizen, f"Task {number}")
 
-    assert "2 more are not shown." in written(kaizen, limit=2)
+    assert "2 more are not shown." in get_text(kaizen, limit=2)
 
 
 def test_task_report_without_tasks_succeeds(kaizen):
     kaizen("K1")
 
-    assert "No task yet." in written(kaizen)
+    assert "No task yet." in get_text(kaizen)
     start(kaizen)
-    assert "No task matches." in written(kaizen, scope="nowhere")
+    assert "No task matches." in get_text(kaizen, scope="nowhere")
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])

@@ -10,7 +10,7 @@ from kaizen_components.records.kinds import SEARCHABLE
 from kaizen_components.records.search import ranking
 from support_scripts.every_kind import record_every_kind
 
-# What a person sees, whatever stands around it.
+# Categories of visible characters: a query needs at least one.
 SEEN = ["L", "N", "P", "S", "Co", "Cn"]
 
 
@@ -83,13 +83,13 @@ def test_hits_are_counted_by_kind_and_by_month(kaizen):
 def test_truncated_search_reports_minimum_hits(kaizen, monkeypatch):
     monkeypatch.setattr(ranking, "LOOKED_MAX", 2)
     ids = [task(kaizen, "The gate") for _ in range(4)]
-    made = report(kaizen, "gate")
+    found_report = report(kaizen, "gate")
 
     assert (
-        "The best 2 of at least 2 records of 1 kind." in made["document"]
-        and "≥ 2" in made["document"]
+        "The best 2 of at least 2 records of 1 kind." in found_report["document"]
+        and "≥ 2" in found_report["document"]
     )
-    assert [row["id"] for row in made["data"]["records"]] == ids[:1:-1]
+    assert [row["id"] for row in found_report["data"]["records"]] == ids[:1:-1]
 
 
 def test_scope_filter_includes_records_of_scoped_tasks(kaizen):

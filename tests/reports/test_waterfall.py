@@ -1,4 +1,4 @@
-"""The numbers and drawings of a trace, from rows as the database returns them."""
+"""The numbers and drawings of a trace, computed from database rows."""
 
 import random
 import re
@@ -27,32 +27,32 @@ def span(id, start=0, ms=0, parent=None, **more):
     }  # fmt: skip
 
 
-def analysed(*spans):
+def analyze(*spans):
     return trace.analyze_trace("t", list(spans))
 
 
 def report(*spans):
-    found = analysed(*spans)
+    result = analyze(*spans)
     total = {
         "traces": 1,
         **{
-            name: found[name]
+            name: result[name]
             for name in ("count", "self_ms", "tokens_in", "tokens_out", "cost_usd")
         },
     }
     return {
-        "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]},
-        "kinds": trace.sum_by_kind(found["spans"]),
-        "traces": [found],
+        "trace_ids": ["t"], "total": {**total, "wall_ms": result["wall_ms"]},
+        "kinds": trace.sum_by_kind(result["spans"]),
+        "traces": [result],
     }  # fmt: skip
 
 
 def path(*spans):
-    return {step["name"]: step["ms"] for step in analysed(*spans)["critical_path"]}
+    return {step["name"]: step["ms"] for step in analyze(*spans)["critical_path"]}
 
 
 def tree(*spans):
-    return [(one["name"], one["depth"]) for one in analysed(*spans)["spans"]]
+    return [(span_row["name"], span_row["depth"]) for span_row in analyze(*spans)["spans"]]
 
 
 # The tree
@@ -89,25 +89,25 @@ def test_chain_of_ten_thousand_spans_is_analyzed():
         span("0", 0, 10_000),
         *(span(str(n), n, 10_000 - n, str(n - 1)) for n in range(1, 10_000)),
     ]
-    found = report(*chain)
+    result = report(*chain)
 
-    assert found["traces"][0]["spans"][-1]["depth"] == 9_999
-    assert found["total"]["self_ms"] == 10_000
-    assert "more spans are not drawn" in waterfall.draw_text(found)
+    assert result["traces"][0]["spans"][-1]["depth"] == 9_999
+    assert result["total"]["self_ms"] == 10_000
+    assert "more spans are not drawn" in waterfall.draw_text(result)
 
 
 # Self time
 
 
 def test_self_time_excludes_children_and_overlaps():
-    spans = analysed(
+    spans = analyze(
         span("run", 0, 100),
         span("a", 10, 30, "run"),
         span("b", 20, 30, "run"),
         span("out", 90, 50, "run"),
     )["spans"]
 
-    assert {one["name"]: one["self_ms"] for one in spans} == {
+    assert {span_row["name"]: span_row["self_ms"] for span_row in spans} == {
         "run": 50,
         "a": 30,
         "b": 30,
@@ -121,12 +121,12 @@ def test_self_time_equals_brute_force_count(seed):
     spans = [span("0", 0, 60)]
     for n in range(1, 12):
         spans.append(span(str(n), dice.randrange(70), dice.randrange(40), str(dice.randrange(n))))
-    for one in analysed(*spans)["spans"]:
-        inside = set(range(one["offset_ms"], one["end_ms"]))
-        for child in analysed(*spans)["spans"]:
-            if child.get("parent_id") == one["id"]:
+    for span_row in analyze(*spans)["spans"]:
+        inside = set(range(span_row["offset_ms"], span_row["end_ms"]))
+        for child in analyze(*spans)["spans"]:
+            if child.get("parent_id") == span_row["id"]:
                 inside -= set(range(child["offset_ms"], child["end_ms"]))
-        assert one["self_ms"] == len(inside)
+        assert span_row["self_ms"] == len(inside)
 
 
 # The critical path
@@ -157,9 +157,9 @@ def test_parent_without_duration_lasts_as_long_as_children():
 
 
 def test_critical_path_includes_earlier_roots():
-    found = analysed(span("one", 0, 30), span("beside", 5, 10), span("two", 40, 60))
+    result = analyze(span("one", 0, 30), span("beside", 5, 10), span("two", 40, 60))
 
-    assert [(step["name"], step["ms"], step["share"]) for step in found["critical_path"]] == [
+    assert [(step["name"], step["ms"], step["share"]) for step in result["critical_path"]] == [
         ("one", 30, 0.3),
         ("two", 60, 0.6),
     ]
@@ -168,7 +168,7 @@ def test_critical_path_includes_earlier_roots():
 def test_critical_path_skips_spans_without_duration():
     assert path(span("run", 0, 10), span("mark", 10, 0, "run")) == {"run": 10}
     assert path(span("first", 0), span("last", 0)) == {"first": 0}
-    assert analysed(span("only"))["critical_path"][0]["share"] is None
+    assert analyze(span("only"))["critical_path"][0]["share"] is None
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -178,10 +178,10 @@ def test_critical_path_times_sum_to_wall_time(seed):
     for n in range(1, 25):
         spans.append(span(str(n), dice.randrange(100), dice.randrange(60), str(dice.randrange(n))))
     dice.shuffle(spans)
-    found = analysed(*spans)
+    result = analyze(*spans)
 
-    assert sum(step["ms"] for step in found["critical_path"]) == found["wall_ms"]
-    assert all(step["ms"] >= 0 for step in found["critical_path"])
+    assert sum(step["ms"] for step in result["critical_path"]) == result["wall_ms"]
+    assert all(step["ms"] >= 0 for step in result["critical_path"])
 
 
 # Text
@@ -264,18 +264,18 @@ def test_long_critical_path_is_cut_with_note():
 
 
 @pytest.mark.parametrize(
-    "ms, shown",
+    "ms, text",
     [(0, "0 ms"), (999, "999 ms"), (1_000, "1.00 s"), (9_994, "9.99 s"), (12_345, "12.3 s"),
     (3_600_000, "3,600 s"),
      (99_999_000, "99,999 s"), (100_000_000, "27 h"), (10**12, "11,574 d")],
 )  # fmt: skip
-def test_durations_fit_their_column(ms, shown):
-    assert drawing.format_ms(ms) == shown
-    assert len(shown) <= waterfall.TIME
+def test_durations_fit_their_column(ms, text):
+    assert drawing.format_ms(ms) == text
+    assert len(text) <= waterfall.TIME
 
 
 @pytest.mark.parametrize(
-    "usd, shown",
+    "usd, text",
     [
         (0, ""),
         (0.00001, "<$0.0001"),
@@ -285,9 +285,9 @@ def test_durations_fit_their_column(ms, shown):
         (10**9, "$1,000M"),
     ],
 )
-def test_small_amounts_are_never_shown_as_zero(usd, shown):
-    assert drawing.format_money(usd) == shown
-    assert len(shown) <= waterfall.COST
+def test_small_amounts_are_never_shown_as_zero(usd, text):
+    assert drawing.format_money(usd) == text
+    assert len(text) <= waterfall.COST
 
 
 def test_preformatted_text_escapes_terminal_codes():
@@ -301,7 +301,7 @@ def test_preformatted_text_escapes_terminal_codes():
 
 
 class Database:
-    """What a page asks of the database besides the trace."""
+    """The parts of a database reader that a page uses."""
 
     at = "2026-11-16T00:00:00.000Z"
 
@@ -362,8 +362,8 @@ def test_huge_trace_is_partly_drawn_and_fully_listed(page):
 
 @pytest.mark.parametrize("wall_ms", [0, 1, 7, 8, 99, 1_000, 59_999, 10**12])
 def test_axis_ticks_are_round_and_start_at_zero(wall_ms):
-    found = drawing.choose_ticks(wall_ms)
+    result = drawing.choose_ticks(wall_ms)
 
-    assert found[0] == 0 and found[-1] <= wall_ms
-    assert len(found) <= drawing.TICKS_MAX
-    assert len(found) >= 3 or wall_ms < 2
+    assert result[0] == 0 and result[-1] <= wall_ms
+    assert len(result) <= drawing.TICKS_MAX
+    assert len(result) >= 3 or wall_ms < 2

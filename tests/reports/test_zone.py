@@ -1,4 +1,4 @@
-"""Days and weeks are the reader's: which zone that is, and when its days begin."""
+"""The timezone of a report: how it is chosen, and when its days begin."""
 
 import os
 from datetime import date
@@ -12,7 +12,7 @@ from kaizen_components.reports.engine.zone import Zone, find_local_timezone
 
 @pytest.fixture
 def localtime(tmp_path, monkeypatch):
-    """`localtime("Europe/Berlin")`: the machine's own zone is that one."""
+    """`localtime("Europe/Berlin")` sets the timezone of the machine."""
 
     def set_to(name):
         file = tmp_path / "share" / "zoneinfo" / name
@@ -26,7 +26,7 @@ def localtime(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "said, meant",
+    "variable, zone_name",
     [
         ("Europe/Berlin", "Europe/Berlin"),
         (":America/New_York", "America/New_York"),
@@ -39,10 +39,10 @@ def localtime(tmp_path, monkeypatch):
         ("Europe", "UTC"),
     ],
 )
-def test_invalid_tz_variable_means_utc(monkeypatch, said, meant):
-    monkeypatch.setenv("TZ", said)
+def test_invalid_tz_variable_means_utc(monkeypatch, variable, zone_name):
+    monkeypatch.setenv("TZ", variable)
 
-    assert find_local_timezone() == meant == Zone().name
+    assert find_local_timezone() == zone_name == Zone().name
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/Argentina/Ushuaia"])

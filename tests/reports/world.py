@@ -1,4 +1,4 @@
-"""A test project with records of every kind, whose texts contain markup and control characters."""
+"""A project for report tests: records of every kind, with markup and control codes as texts."""
 
 import json
 import os
@@ -21,13 +21,13 @@ LINE = (
 PROSE = f"{LINE}\n</script></table>\n\n# No heading\n- [x] no list\n```\n1. {LINE}\n| a | b |\n|---|---|\n"
 LONG = PROSE + "\u202eab<b>\x1b]0;t\x07" * 90_000  # about a megabyte
 TEXTS = {"line": LINE, "prose": PROSE, "words": [LINE], "items": [LINE]}
-OPTIONS = {
+EXAMPLES = {
     "P8": "--left driver=model --right driver=model",
     "R8": "",
     "R9": "",
     "R10": "",
     "R11": "hacked",
-}  # options instead of those of the example, which do not suit this project
+}  # instead of examples that need records this project does not have
 NOT_TEXT = (
     "done_when",
     "url",
@@ -37,20 +37,22 @@ NOT_TEXT = (
     "contract",
     "protocol",
     "driver",
-)  # options whose value must stay valid
+)  # options whose values must stay valid
 
 
 def hostile(door):
-    """Return a door that replaces every text by a hostile one."""
+    """Return a door that replaces every text option with a hostile text."""
 
-    def call(code, op_id=None, **given):
+    def call(code, op_id=None, **options):
         command = find_command(code)
-        return door(code, **{name: _text(command, name, value) for name, value in given.items()})
+        return door(
+            code, **{name: _replace_text(command, name, value) for name, value in options.items()}
+        )
 
     return call
 
 
-def _text(command, name, value):
+def _replace_text(command, name, value):
     if name not in command.options or name in NOT_TEXT:
         return value
     field = fields.get_field(command, name)
@@ -61,7 +63,7 @@ def _text(command, name, value):
 
 
 def record(door, root):
-    """Add plain and hostile records of every kind, enough for long tables."""
+    """Add plain and hostile records of every kind, enough to make the tables long."""
     record_every_kind(door, root)
     record_every_kind(hostile(door), root)
     record_run(door, root)
@@ -79,7 +81,7 @@ def record(door, root):
 
 
 def record_run(door, root):
-    """Add a rejected factory run with a hostile request, spec, finding and change."""
+    """Run the factory with a hostile request, spec and change; the reviewer rejects it."""
     request = f"add a /health endpoint {LINE}"
     spec = {"title": LINE[:120], "criteria": [{"id": "C1", "text": request}], "constraints": [LINE]}
     route = factory.ROUTE + "".join(f"# {line}\n" for line in PROSE.split("\n"))
@@ -96,7 +98,7 @@ def record_run(door, root):
         return door("P1", request=request, repo=str(repo), python=sys.executable)
 
 
-def codes(format="html"):
+def list_codes(format="html"):
     """Return the codes of the reports that have this format."""
     commands = [find_command(code) for code in COMMANDS]
     return [
@@ -106,26 +108,31 @@ def codes(format="html"):
     ]
 
 
-def words(code, **other):
-    """Return the arguments of the example of a command, with these options replaced."""
-    example = shlex.split(OPTIONS.get(code, find_command(code).example.partition(code)[2]))
-    omitted = {"--" + name for name in (*other, "open")}
-    remaining = [
-        word
-        for before, word in zip(["", *example], example, strict=False)
-        if not {word, before} & omitted
-    ]
+def build_arguments(code, **overrides):
+    """Return the arguments of a command's example, with these options overridden."""
+    line = EXAMPLES.get(code, find_command(code).example.partition(code)[2])
+    example, arguments = shlex.split(line), []
+    for at, word in enumerate(example):
+        if not {word, example[at - 1] if at else ""} & {
+            "--" + name for name in (*overrides, "open")
+        }:
+            arguments.append(word)
     return [
-        *remaining,
-        *(word for name, value in other.items() for word in ("--" + name, str(value))),
+        *arguments,
+        *(word for name, value in overrides.items() for word in ("--" + name, str(value))),
     ]
 
 
 def write_report(code, root, path, format="html"):
-    """Write the report of the example of a command to `path`; return the path."""
-    command = [sys.executable, str(ROOT / "kaizen.py"), code, *words(code, format=format, out=path)]
-    process = subprocess.run(
+    """Write the report of a command's example to `path`, in a process of its own."""
+    command = [
+        sys.executable,
+        str(ROOT / "kaizen.py"),
+        code,
+        *build_arguments(code, format=format, out=path),
+    ]
+    done = subprocess.run(
         command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True
     )
-    assert process.returncode == 0, process.stderr
+    assert done.returncode == 0, done.stderr
     return path

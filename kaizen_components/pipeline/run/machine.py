@@ -1,7 +1,7 @@
-"""The state machine of a run: one pure function from a state and an event to the next state.
+"""The state machine of a run: a pure function from a state and an event to the next state.
 
-It reads no clock, file or database, so a run can be judged again from its events alone.
-`next_state` refuses every event that TABLE does not allow, and the recorder writes no other.
+It reads no clock, file or database, so a replay needs only the events of a run. `next_state`
+refuses every event that TABLE does not allow, and the recorder writes only allowed events.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from ..protocol import Protocol, Step
 State = dict[str, Any]
 Event = dict[str, Any]
 
-# Where a run stands within its step, and which events may follow.
+# The phase of a run -> the events that may follow.
 TABLE = {
     "due": ("asked", "started", "aborted"),  # the step is next: ask the driver, or start the gate
     "asked": ("answered", "judged", "aborted"),  # waiting for an answer
@@ -22,7 +22,7 @@ TABLE = {
     "delivering": ("ended",),  # accepted work is being delivered
     "ended": (),
 }
-REFUSED = "refused"  # a refused call is counted, also after the end
+REFUSED = "refused"  # a refused call of an agent is counted, even after the end
 # Refusals that show a broken protocol: a step skipped, answered twice or decided by the agent. The
 # others can happen to an honest agent, such as a lease that ran out.
 ILLEGAL_MOVES = ("lease-used", "another-step", "gates-are-ours")
@@ -33,10 +33,11 @@ SAME_FAILURE_MAX = 3
 
 
 class IllegalEvent(Exception):
-    """An event that cannot follow."""
+    """The event is not allowed in this state."""
 
 
 def initial_state(protocol: Protocol) -> State:
+    """Return the state of a run before its first event."""
     return {
         "phase": "due", "step": protocol.start, "outcome": None, "why": None, "attempt": 0,
         "tries": {}, "answers": {}, "passed": [], "taken": {}, "failures": {}, "asks": 0,
@@ -46,7 +47,7 @@ def initial_state(protocol: Protocol) -> State:
 
 
 def legal_events(protocol: Protocol, state: State) -> list[str]:
-    """Return the events that may follow."""
+    """Return the names of the events that are allowed in this state."""
     if state["phase"] == "ended":
         return [REFUSED]
     allowed = list(TABLE[state["phase"]])
@@ -65,7 +66,7 @@ def next_state(protocol: Protocol, state: State, event: Event) -> State:
     step = state["step"]
     is_new = name in ("asked", "started")
     attempt = state["tries"].get(step, 0) + 1 if is_new else state["attempt"]
-    place = step, attempt  # that the event must name
+    place = step, attempt  # the event must have the same
     if name not in ANYWHERE and "step" in event and (event["step"], event["attempt"]) != place:
         raise IllegalEvent(f"{event['step']} {event['attempt']} is not what is next")
     state = {key: dict(value) if isinstance(value, dict) else value for key, value in state.items()}
@@ -85,16 +86,16 @@ def next_state(protocol: Protocol, state: State, event: Event) -> State:
             held = state["lease"]
             if held and held["until"] > event["at"] and held["holder"] != event["holder"]:
                 raise IllegalEvent(f"{held['holder']} has the lease until {held['until']}")
-            token = state["leases"] + 1  # it only rises, so a late writer can be recognized
+            token = state["leases"] + 1  # it only increases, so a late writer is recognized
             lease = {"holder": event["holder"], "token": token, "until": event["until"]}
             # A lease on one question has an id and a place.
             lease |= {key: event[key] for key in ("id", "place") if event.get(key)}
             return {**state, "leases": token, "paused": None, "lease": lease}
         case "released":
-            # `why` is given when the driver could not go on; what that cost is charged.
+            # With `why`, the driver could not continue. Its cost is charged.
             state = {**_charge(state, event), "lease": None, "paused": event.get("why")}
             if state["phase"] == "asked":
-                # The question under way was allowed when it was asked.
+                # The open question is already counted in `asks`.
                 before = {**state, "asks": state["asks"] - 1}
                 budget = find_spent_budget(protocol, before, protocol.steps[step])
                 if budget:
@@ -106,6 +107,7 @@ def next_state(protocol: Protocol, state: State, event: Event) -> State:
 
 
 def _count_refusal(protocol: Protocol, state: State, event: Event) -> State:
+    """Count a refused call; end the run after too many illegal moves."""
     state = {**state, "refusals": state["refusals"] + 1}
     if event.get("reason") not in ILLEGAL_MOVES or state["phase"] in ENDS:
         return state
@@ -118,6 +120,7 @@ def _count_refusal(protocol: Protocol, state: State, event: Event) -> State:
 
 
 def _charge(state: State, event: Event) -> State:
+    """Add the cost of an event to the run and to its step."""
     spent = event.get("spent", {})
     state["spent_on"][state["step"]] = dict(
         state["spent_on"].get(state["step"]) or dict.fromkeys(SPENT, 0)
@@ -130,6 +133,7 @@ def _charge(state: State, event: Event) -> State:
 
 
 def _apply_verdict(protocol: Protocol, state: State, event: Event) -> State:
+    """Record a pass or a failure; end the run as stuck if the same failure repeats."""
     step, reason = protocol.steps[state["step"]], event["reason"]
     void = {step.name, *step.clears} if reason == "pass" else {step.name}
     state["passed"] = [name for name in state["passed"] if name not in void]
@@ -147,7 +151,7 @@ def _apply_verdict(protocol: Protocol, state: State, event: Event) -> State:
 
 
 def _follow_edge(protocol: Protocol, state: State, step: Step, reason: str) -> State:
-    """Return the state at the step or the outcome to which the reason leads."""
+    """Go to the next step of a reason, or end the run without one, attempts or budget."""
     if reason == "missing":
         return _begin_end(state, "blocked", f"{step.name} cannot be decided here")
     if reason not in step.next:
@@ -173,7 +177,7 @@ def _follow_edge(protocol: Protocol, state: State, step: Step, reason: str) -> S
 
 
 def find_spent_budget(protocol: Protocol, state: State, step: Step) -> str | None:
-    """Return the budget, of the run or of the step, that does not allow the step to begin."""
+    """Return the name of a budget, of the run or the step, that is used up; None if there is none."""
     asks = {"asks": state["asks"] if step.kind == "ask" else 0}
     run = _total_spending(state["spent"]) | asks
     for name, most in protocol.budget.items():
@@ -188,13 +192,13 @@ def find_spent_budget(protocol: Protocol, state: State, step: Step) -> str | Non
 
 
 def _total_spending(spent: dict[str, float] | None) -> dict[str, float]:
-    """Return the sums under the names that budgets have."""
+    """Return the spending under the names of budgets."""
     spent = spent or dict.fromkeys(SPENT, 0)
     return {**spent, "tokens": spent["tokens_in"] + spent["tokens_out"]}
 
 
 def seconds_left(protocol: Protocol, state: State, step: Step) -> float:
-    """Return what is left of the budgets. The driver limits the time of a single answer."""
+    """Return the seconds left in the budgets of the run and the step, at least 1."""
     unlimited = float("inf")
     used = _total_spending(state["spent_on"].get(step.name))["seconds"]
     own = step.budget.get("seconds", unlimited) - used
@@ -203,4 +207,5 @@ def seconds_left(protocol: Protocol, state: State, step: Step) -> float:
 
 
 def _begin_end(state: State, outcome: str, why: str) -> State:
+    """Return the state with an outcome; only the delivery and the last event follow."""
     return {**state, "phase": "ending", "outcome": outcome, "why": why}

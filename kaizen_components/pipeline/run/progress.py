@@ -18,9 +18,9 @@ class Progress:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         try:
-            self._is_alive = sys.stderr is not None and sys.stderr.isatty()
+            self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
         except ValueError:  # closed
-            self._is_alive = False
+            self._is_terminal = False
         self._name = ""
         self._begun = 0.0
         self._chars = 0
@@ -39,7 +39,7 @@ class Progress:
             self._name = f"{stage} {attempt}"
             self._begun = time.monotonic()
             self._chars = 0
-        if self._is_alive and self._drawer is None:
+        if self._is_terminal and self._drawer is None:
             self._drawer = threading.Thread(target=self._draw, daemon=True)
             self._drawer.start()
 

@@ -44,17 +44,17 @@ def build_card(db: Reader, run: Row) -> dict[str, Any]:
     end: dict[str, Any] = next(
         (event["payload"] for event in reversed(events) if event["event"] == "ended"), {}
     )
-    driving = {}
+    lease_facts = {}
     if state["phase"] != "ended":
         lease = state["lease"] or {}
-        driving["paused"] = state["paused"]
-        driving |= {"holder": lease.get("holder"), "until": lease.get("until")}
+        lease_facts["paused"] = state["paused"]
+        lease_facts |= {"holder": lease.get("holder"), "until": lease.get("until")}
     return {
         "id": run["id"], "kind": "run", "request": run["request"], "protocol": run["protocol"],
         "driver": run["driver"], "repo": run["repo"], "base_commit": run["base_commit"],
         "task_id": run["task_id"], "test": bool(run["test"]), "phase": state["phase"],
         "step": state["step"], "attempt": state["attempt"], "at": run["at"], "events": number,
-        **summarize_run(state, events), **end.get("delivered", {}), **driving,
+        **summarize_run(state, events), **end.get("delivered", {}), **lease_facts,
         **find_reviewer(events, protocol), "gates": list_gates(events, protocol),
         "log": db.log_position(run),
     }  # fmt: skip

@@ -58,7 +58,7 @@ def count_tokens(text: str) -> int:
 
 
 class FittedText:
-    """A text within a budget, and which items of which part are in it."""
+    """A text that fits a budget, with the items of each part that it shows."""
 
     def __init__(
         self,
@@ -74,25 +74,25 @@ class FittedText:
         `command` makes the digest again with a larger budget.
         """
         self.head, self.command = head, command
-        self.room = budget * CHARACTERS_A_TOKEN - 1  # the line break at the end
+        self.room = budget * CHARACTERS_A_TOKEN - 1  # characters, without the final line break
         self.parts = [*([rules] if rules else []), *parts]
-        self.shown: dict[str, list[tuple[Item, str]]] = {}
+        self.lines: dict[str, list[tuple[Item, str]]] = {}  # by the name of the part
         self.overflows = False
         lines = [(item, _format_line(item)) for item in rules["items"]] if rules else []
         if rules and not self._show_if_fits(rules, lines, ending=""):
             self.head, self.overflows = f"{head}\n\n{warning}", True
             for line in lines:
-                self._show_if_fits(rules, [*self.shown.get(rules["name"], []), line], ending="")
+                self._show_if_fits(rules, [*self.lines.get(rules["name"], []), line], ending="")
             endings = [""]
         else:
             self._fill(parts)
-            missing = [part["name"] for part in self.parts if part["name"] not in self.shown]
+            missing = [part["name"] for part in self.parts if part["name"] not in self.lines]
             endings = [self._format_ending(", ".join(missing)), self._format_ending(), ""]
         texts = [self._render(ending) for ending in endings]
         self.text = next((text for text in texts if len(text) <= self.room), texts[-1][: self.room])
 
     def get_items(self, part: Part) -> list[Item]:
-        return [item for item, _ in self.shown.get(part["name"], ())]
+        return [item for item, _ in self.lines.get(part["name"], ())]
 
     def _fill(self, parts: list[Part]) -> None:
         """Show the best item of each part, then their next items in turns."""
@@ -101,14 +101,14 @@ class FittedText:
                 best = [(item, _format_line(item, length)) for item in part["items"][:1]]
                 if self._show_if_fits(part, best):
                     break
-        open_parts = [part for part in parts if self.shown.get(part["name"])]
+        open_parts = [part for part in parts if self.lines.get(part["name"])]
         while open_parts:
             growing = []
             for part in open_parts:
-                shown = self.shown[part["name"]]
-                if len(shown) < len(part["items"]):
-                    item = part["items"][len(shown)]
-                    if self._show_if_fits(part, [*shown, (item, _format_line(item, LINE_CHARS))]):
+                lines = self.lines[part["name"]]
+                if len(lines) < len(part["items"]):
+                    item = part["items"][len(lines)]
+                    if self._show_if_fits(part, [*lines, (item, _format_line(item, LINE_CHARS))]):
                         growing.append(part)
             open_parts = growing
 
@@ -116,30 +116,31 @@ class FittedText:
         self, part: Part, lines: list[tuple[Item, str]], ending: str | None = None
     ) -> bool:
         """Show these lines of a part and return True, unless the text would exceed the budget."""
-        before = self.shown.get(part["name"])
-        self.shown[part["name"]] = lines
+        before = self.lines.get(part["name"])
+        self.lines[part["name"]] = lines
         if len(self._render(self._format_ending() if ending is None else ending)) <= self.room:
             return True
         if before is None:
-            del self.shown[part["name"]]
+            del self.lines[part["name"]]
         else:
-            self.shown[part["name"]] = before
+            self.lines[part["name"]] = before
         return False
 
     def _format_ending(self, names: str = "") -> str:
         """Return the note that these parts, or so many parts, have no room."""
-        number = sum(part["name"] not in self.shown for part in self.parts)
+        number = sum(part["name"] not in self.lines for part in self.parts)
         parts = names or f"{number} part{'s' if number > 1 else ''}"
         return f"No room for {parts}: {quote_code(self.command)}" if number else ""
 
     def _render(self, ending: str) -> str:
+        """Return the whole text: the head, the parts with lines, and the ending."""
         blocks = [self.head]
         for part in self.parts:
-            if part["name"] in self.shown:
-                lines = [line for _, line in self.shown[part["name"]]]
-                left = len(part["items"]) - len(lines) + part["beyond"]
-                if left or part["more"]:
-                    number = f"{left:,}{'+' if part['more'] else ''} more" if left else "more"
+            if part["name"] in self.lines:
+                lines = [line for _, line in self.lines[part["name"]]]
+                hidden = len(part["items"]) - len(lines) + part["beyond"]
+                if hidden or part["more"]:
+                    number = f"{hidden:,}{'+' if part['more'] else ''} more" if hidden else "more"
                     lines.append(f"- {number}: {quote_code(part['rest'])}")
                 if part["lead"]:
                     lines.insert(0, fit_text(part["lead"], LEAD_CHARS))

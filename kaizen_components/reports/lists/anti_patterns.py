@@ -103,7 +103,8 @@ def layout(data: Row, zone: Zone) -> Row:
         if pattern["task_id"]:
             lines.append(["Met in", Ref(pattern["task_id"])])
         for row in references[:REFERENCES_MAX]:
-            kind, text = row["kind"].replace("_", " "), clip_text(row["text"], 120)
+            kind = row["kind"].replace("_", " ")
+            text = clip_text(row["text"], 120)
             lines.append([kind, Ref(row["id"]), add_tone(row["says"]), text, zone.day(row["at"])])
         sections.append(
             section(

@@ -158,19 +158,7 @@ def layout(data: Row, zone: Zone) -> Row:
         fact("Flaky", sums["flaky"]),
         fact("Never run", sums["never_run"]),
     )
-    by_category = record_table(
-        "By category",
-        categories,
-        {
-            "Category": ("", "category"),
-            "Cases": ("number", "cases"),
-            "Runs": ("number", "runs"),
-            "Pass rate": ("number", lambda row: format_percent(row["pass_rate"])),
-            "Failing now": ("number", "failing"),
-            "Flaky": ("number", "flaky"),
-            "Never run": ("number", "never_run"),
-        },
-    )
+    by_category = _tabulate_categories(categories)
     charts = _draw_charts(data["over_time"], categories)
     cases = _list_cases(data["cases"], zone, sums["cases"] - sums["never_run"])
     never_run = record_table(
@@ -194,6 +182,23 @@ def layout(data: Row, zone: Zone) -> Row:
             section("Cases, those that fail first", *cases),
             section("Never run", never_run),
         ],
+    )
+
+
+def _tabulate_categories(categories: list[Row]) -> Row | None:
+    """Return the table of categories."""
+    return record_table(
+        "By category",
+        categories,
+        {
+            "Category": ("", "category"),
+            "Cases": ("number", "cases"),
+            "Runs": ("number", "runs"),
+            "Pass rate": ("number", lambda row: format_percent(row["pass_rate"])),
+            "Failing now": ("number", "failing"),
+            "Flaky": ("number", "flaky"),
+            "Never run": ("number", "never_run"),
+        },
     )
 
 

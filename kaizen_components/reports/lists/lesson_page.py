@@ -64,14 +64,7 @@ def layout(data: Row, zone: Zone) -> Row:
         kind: sum(data["statuses"][kind].get(status, 0) for status in ("active", "resolved"))
         for kind in LESSONS
     }
-    numbers = facts(
-        *(fact(f"{PLURAL[kind].capitalize()} in force", in_force[kind]) for kind in LESSONS),
-        fact("Stale", stale["number"]),
-        fact(
-            "Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)
-        ),
-        fact("Promoted by a waiver", backed.get("waiver", 0)),
-    )
+    numbers = _list_numbers(in_force, stale, backed)
     periods, unit = data["promoted"]["periods"], data["promoted"]["unit"]
     series = {
         "became a learning": [row["became_learning"] for row in periods],
@@ -104,6 +97,18 @@ def layout(data: Row, zone: Zone) -> Row:
             ),
             section("Retired and superseded, with the reason", _tabulate_closed(data, zone)),
         ],
+    )
+
+
+def _list_numbers(in_force: Row, stale: Row, backed: Row) -> Row:
+    """Return the key figures of the page."""
+    return facts(
+        *(fact(f"{PLURAL[kind].capitalize()} in force", in_force[kind]) for kind in LESSONS),
+        fact("Stale", stale["number"]),
+        fact(
+            "Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)
+        ),
+        fact("Promoted by a waiver", backed.get("waiver", 0)),
     )
 
 

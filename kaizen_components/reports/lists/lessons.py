@@ -72,7 +72,8 @@ ORDER BY r.seq DESC LIMIT ?"""
 def gather(db: Reader, zone: Zone, options: Row, root: str) -> Row:
     """Return the lessons in force, their promotions, and which lessons are stale or closed."""
     conditions = {kind: build_condition(db, kind, options) for kind in LESSONS}
-    matcher, limit = FileMatcher(root), options["limit"]
+    matcher = FileMatcher(root)
+    limit = options["limit"]
 
     def fetch_rows(sql: str, kind: str, *extra_values: Any, **names: str) -> list[Row]:
         condition, values = conditions[kind]

@@ -85,18 +85,7 @@ def layout(data: Row, zone: Zone) -> Row:
             if values[name]
         ),
     )
-    rates = "; ".join(
-        f"{name}: {tier['proofs']} proofs, pass rate {format_percent(tier['pass_rate'])}"
-        for name, tier in tiers.items()
-    )
-    chart = draw_bars(
-        "Verification outcomes by tier",
-        "tier",
-        "proofs",
-        list(tiers),
-        {name: [tier[name] for tier in tiers.values()] for name in PROOF_OUTCOME},
-        rates + ".",
-    )
+    chart = _draw_outcomes(tiers)
     commands = record_table(
         "Witnessed commands",
         data["commands"],
@@ -132,4 +121,20 @@ def layout(data: Row, zone: Zone) -> Row:
             section("Commands, those that fail first", commands),
             section("Newest", newest),
         ],
+    )
+
+
+def _draw_outcomes(tiers: Row) -> Row | None:
+    """Return the chart of outcomes by tier."""
+    rates = "; ".join(
+        f"{name}: {tier['proofs']} proofs, pass rate {format_percent(tier['pass_rate'])}"
+        for name, tier in tiers.items()
+    )
+    return draw_bars(
+        "Verification outcomes by tier",
+        "tier",
+        "proofs",
+        list(tiers),
+        {name: [tier[name] for tier in tiers.values()] for name in PROOF_OUTCOME},
+        rates + ".",
     )

@@ -66,9 +66,11 @@ def export_sources(
         document = json.dumps({"sources": sources}, indent=2, sort_keys=True, ensure_ascii=False)
         text = document + "\n"
     if out is not None and _has_content(out, text.encode()):
-        unchanged, path = True, store.place.relative(os.path.abspath(out))
+        unchanged = True
+        path = store.place.relative(os.path.abspath(out))
     else:
-        unchanged, path = False, page.save_report(store, "sources", format, text, out)
+        unchanged = False
+        path = page.save_report(store, "sources", format, text, out)
     return {
         "path": path,
         "count": len(sources),
@@ -78,6 +80,7 @@ def export_sources(
 
 
 def _has_content(path: str, data: bytes) -> bool:
+    """Return whether the file exists and holds exactly these bytes."""
     try:
         if not os.path.isfile(path) or os.path.getsize(path) != len(data):
             return False

@@ -130,22 +130,7 @@ def layout(data: Row, zone: Zone) -> Row:
         fact("Superseded", sums["superseded"]),
         *(fact(label, sums[name]) for name, label in MISSING.items()),
     )
-    sums_by_tier = "; ".join(
-        f"{tier['tier']}: {format_count(tier['sources'])}, "
-        f"{format_count(tier['superseded'])} superseded"
-        for tier in tiers
-    )
-    chart = draw_bars(
-        "Sources by tier",
-        "tier",
-        "sources",
-        [tier["tier"] for tier in tiers],
-        {
-            "current": [tier["sources"] - tier["superseded"] for tier in tiers],
-            "superseded": [tier["superseded"] for tier in tiers],
-        },
-        sums_by_tier + ".",
-    )
+    chart = _draw_tiers(tiers)
     by_tier = record_table(
         "Sources by tier; the age counts from the time of reading",
         tiers,
@@ -175,7 +160,28 @@ def layout(data: Row, zone: Zone) -> Row:
     )
 
 
+def _draw_tiers(tiers: list[Row]) -> Row | None:
+    """Return the chart of sources by tier."""
+    sums_by_tier = "; ".join(
+        f"{tier['tier']}: {format_count(tier['sources'])}, "
+        f"{format_count(tier['superseded'])} superseded"
+        for tier in tiers
+    )
+    return draw_bars(
+        "Sources by tier",
+        "tier",
+        "sources",
+        [tier["tier"] for tier in tiers],
+        {
+            "current": [tier["sources"] - tier["superseded"] for tier in tiers],
+            "superseded": [tier["superseded"] for tier in tiers],
+        },
+        sums_by_tier + ".",
+    )
+
+
 def _list_old_citations(data: Row, zone: Zone) -> list[Row | None]:
+    """List the records that cite a superseded source, below what to do about them."""
     items = [
         [
             zone.day(row["at"]),
@@ -197,6 +203,7 @@ def _list_old_citations(data: Row, zone: Zone) -> list[Row | None]:
 
 
 def _tabulate_versions(chains: list[list[Row]], zone: Zone) -> Row | None:
+    """Tabulate the versions of each source and whether its content changed between them."""
     rows = []
     for line, chain in enumerate(chains, 1):
         for older, source in zip([None, *chain], chain, strict=False):
@@ -224,6 +231,7 @@ def _tabulate_versions(chains: list[list[Row]], zone: Zone) -> Row | None:
 
 
 def _tabulate_newest(data: Row, zone: Zone, total: int) -> Row | None:
+    """Tabulate the newest sources with their age and the fields that are missing."""
     now = zone.moment(data["at"])
 
     def format_age(row: Row) -> str:

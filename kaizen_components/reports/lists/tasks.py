@@ -167,23 +167,7 @@ def layout(data: Row, zone: Zone) -> Row:
         f"{format_count(sum(flow['opened']))} opened and {format_count(sum(flow['done']))} done "
         f"from {flow['periods'][0]} to {flow['periods'][-1]}.",
     )
-    blocked = record_table(
-        "Tasks that wait for others",
-        data["blocked"],
-        {
-            "Task": ("", lambda row: Ref(row["id"])),
-            "Title": ("", lambda row: clip_text(row["title"])),
-            "Status": ("", lambda row: add_tone(row["status"])),
-            "Waits for": (
-                "",
-                lambda row: (
-                    Ref(row["blocker_id"]) if row["blocker_id"] else "nothing that is recorded"
-                ),
-            ),
-            "Blocker": ("", lambda row: clip_text(row["blocker_title"])),
-            "Its status": ("", lambda row: add_tone(row["blocker_status"])),
-        },
-    )
+    blocked = _tabulate_blocked(data)
     newest = record_table(
         "Tasks, the newest first",
         data["tasks"],
@@ -208,4 +192,25 @@ def layout(data: Row, zone: Zone) -> Row:
             section("Blocked", blocked),
             section("Newest", newest),
         ],
+    )
+
+
+def _tabulate_blocked(data: Row) -> Row | None:
+    """Return the table of blocked tasks."""
+    return record_table(
+        "Tasks that wait for others",
+        data["blocked"],
+        {
+            "Task": ("", lambda row: Ref(row["id"])),
+            "Title": ("", lambda row: clip_text(row["title"])),
+            "Status": ("", lambda row: add_tone(row["status"])),
+            "Waits for": (
+                "",
+                lambda row: (
+                    Ref(row["blocker_id"]) if row["blocker_id"] else "nothing that is recorded"
+                ),
+            ),
+            "Blocker": ("", lambda row: clip_text(row["blocker_title"])),
+            "Its status": ("", lambda row: add_tone(row["blocker_status"])),
+        },
     )

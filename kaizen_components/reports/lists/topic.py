@@ -95,7 +95,8 @@ def _select_records(db: Reader, records: Iterable[Record], options: Row) -> dict
     times = {}
     for kind, seqs in _group_by_kind(records).items():
         filters = {"since": "at >= ?", "until": "at < ?", "scope": KINDS[kind].scope}
-        conditions, values = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])], []
+        conditions = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])]
+        values = []
         for name, condition in filters.items():
             if options[name] is not None:
                 conditions.append(condition)
@@ -139,15 +140,7 @@ def layout(data: Row, zone: Zone) -> Row:
         for row in sorted(data["kinds"], key=lambda row: (-row["hits"], order.index(row["kind"])))
     ]
     unit, periods = data["over_time"]["unit"], data["over_time"]["periods"]
-    busiest = max(periods, key=lambda row: row["hits"])
-    chart = draw_bars(
-        f"Records per {unit}",
-        unit,
-        "records",
-        [row["label"] for row in periods],
-        {"records": [row["hits"] for row in periods]},
-        f"Most in {busiest['label']}: {format_count(busiest['hits'])}.",
-    )
+    chart = _draw_mentions(unit, periods)
     entries = []
     for row in data["records"]:
         state = f"{row['state']}." if row["state"] else None
@@ -175,6 +168,19 @@ def layout(data: Row, zone: Zone) -> Row:
                 paragraph(note) if note else None,
             ),
         ],
+    )
+
+
+def _draw_mentions(unit: str, periods: list[Row]) -> Row | None:
+    """Return the chart of records per period."""
+    busiest = max(periods, key=lambda row: row["hits"])
+    return draw_bars(
+        f"Records per {unit}",
+        unit,
+        "records",
+        [row["label"] for row in periods],
+        {"records": [row["hits"] for row in periods]},
+        f"Most in {busiest['label']}: {format_count(busiest['hits'])}.",
     )
 
 

@@ -100,8 +100,8 @@ def _list_gates(gates: list[Row], width: int) -> list[str]:
         start = f"  {place:<{place_width}}  {gate['reason']:<{reason_width}}"
         lines.append(f"{start}  {format_seconds(gate['seconds']):>8}  {findings}".rstrip())
         if gate["reason"] != "pass":
-            text, first = gate["says"], gate["first"]
-            if first:
+            text = gate["says"]
+            if first := gate["first"]:
                 has_line = first["path"] and first["line"]
                 where = f"{first['path']}:{first['line']}" if has_line else first["path"]
                 parts = ": ".join(filter(None, (where, first["rule"], first["text"])))
@@ -113,7 +113,8 @@ def _list_gates(gates: list[Row], width: int) -> list[str]:
 def _describe_facts(card: Row, zone: Zone) -> dict[str, str]:
     """Return {label: value}. A missing number is shown as `unknown`, never as 0."""
     tokens = f"{format_known(card['tokens_in'])} tokens in, {format_known(card['tokens_out'])} out"
-    attempts, unknown = card["build_attempts"], card["usage_unknown"]
+    attempts = card["build_attempts"]
+    unknown = card["usage_unknown"]
     facts = {
         "run": card["id"] + (" (a test record)" if card["test"] else ""),
         "task": card["task_id"],

@@ -239,8 +239,8 @@ def layout(data: Row, zone: Zone) -> Row:
 def _summarize_requests(data: Row) -> list[str]:
     """Say how many requests and runs are compared, and which runs are left out."""
     requests = format_quantity(len(data["requests"]), "request")
-    left = format_quantity(data["left"]["runs"], "run")
-    lead = [f"{requests} that both sides had: {left} against {data['right']['runs']}."]
+    left_runs = format_quantity(data["left"]["runs"], "run")
+    lead = [f"{requests} that both sides had: {left_runs} against {data['right']['runs']}."]
     left_out = sum(data["left_out"].values())
     on_both = data["on_both"]
     if left_out:
@@ -248,11 +248,12 @@ def _summarize_requests(data: Row) -> list[str]:
         lead.append(f"{runs} with other requests or repositories {verb} left out.")
     if on_both:
         runs, verb = format_quantity(on_both, "run"), "is" if on_both == 1 else "are"
-        lead.append(f"{runs} {verb} on both sides, and cannot differ.")
+        lead.append(f"{runs} {verb} on both sides and cannot differ.")
     return lead
 
 
 def _describe_request(request: Row) -> list[str | None]:
+    """Return a request, its repository, and the outcomes of its runs on both sides."""
     return [
         clip_text(request["request"], REQUEST_CHARS_MAX),
         clip_text(request["where"], REQUEST_CHARS_MAX),
@@ -260,11 +261,13 @@ def _describe_request(request: Row) -> list[str | None]:
     ]
 
 
-def _show_sum(name: str) -> Cell:
+def _build_sum_cell(name: str) -> Cell:
     return lambda side: f"{format_count(side[name])} in {format_quantity(side['runs'], 'run')}"
 
 
-def _show_mean(name: str, show: Callable[[float], str]) -> Cell:
+def _build_mean_cell(name: str, show: Callable[[float], str]) -> Cell:
+    """Return a function that formats the mean of a value, its interval and the unknown ones."""
+
     def format_mean(side: Row) -> str:
         average = side[name]
         if average["mean"] is None:
@@ -287,13 +290,13 @@ ROWS: dict[str, Cell] = {
         f"{side['accepted']} of {side['runs']} "
         f"({' to '.join(map(format_percent, side['accepted_interval']))})"
     ),
-    "caught by gates": _show_sum("caught"),
-    "illegal moves refused": _show_sum("refused"),
-    "rounds: answers asked for": _show_mean("rounds", lambda value: f"{value:.2f}"),
-    "tokens": _show_mean("tokens", lambda value: format_count(round(value))),
-    "cost": _show_mean("cost_usd", format_dollars),
-    "seconds spent on answers and gates": _show_mean("seconds", _format_seconds),
-    "wall time": _show_mean("wall_seconds", _format_seconds),
+    "caught by gates": _build_sum_cell("caught"),
+    "illegal moves refused": _build_sum_cell("refused"),
+    "rounds: answers asked for": _build_mean_cell("rounds", lambda value: f"{value:.2f}"),
+    "tokens": _build_mean_cell("tokens", lambda value: format_count(round(value))),
+    "cost": _build_mean_cell("cost_usd", format_dollars),
+    "seconds spent on answers and gates": _build_mean_cell("seconds", _format_seconds),
+    "wall time": _build_mean_cell("wall_seconds", _format_seconds),
     "replayed with the same verdicts": lambda side: (
         f"{side['replayed_same']} of {side['replayed']}" if side["replayed"] else "not replayed"
     ),
@@ -315,6 +318,6 @@ def format_comparison(data: Row) -> str:
     for request in data["requests"][:REQUESTS_MAX]:
         text, where, left_ends, right_ends = _describe_request(request)
         ends.append(f"  {text} ({where}): {left_ends} | {right_ends}")
-    more = len(data["requests"]) - REQUESTS_MAX
-    note = [f"  and {format_quantity(more, 'request')} more"] if more > 0 else []
+    hidden = len(data["requests"]) - REQUESTS_MAX
+    note = [f"  and {format_quantity(hidden, 'request')} more"] if hidden > 0 else []
     return "\n".join([*_summarize_requests(data), "", *lines, "", *ends, *note])

@@ -45,10 +45,7 @@ def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
         "spec": _find_spec(db, protocol, events),
         "failed": [
             {
-                "step": event["step"],
-                "attempt": event["attempt"],
-                "reason": event["reason"],
-                "says": event["says"],
+                **{name: event[name] for name in ("step", "attempt", "reason", "says")},
                 "findings": event["payload"].get("findings") or [],
             }
             for event in events
@@ -76,10 +73,7 @@ def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
         ],
         "drove": [
             {
-                "id": event["id"],
-                "at": event["at"],
-                "actor": event["actor"],
-                "event": event["event"],
+                **{name: event[name] for name in ("id", "at", "actor", "event")},
                 "holder": event["payload"].get("holder"),
                 "why": event["payload"].get("why") or event["says"],
             }

@@ -112,6 +112,7 @@ def _summarize(data: Row, zone: Zone) -> list[str]:
 
 
 def _list_numbers(data: Row) -> Row:
+    """List the numbers of the card; rejected answers only once the run has ended."""
     has_ended = data["outcome"] is not None
     unknown = data["usage_unknown"]
     return facts(
@@ -161,7 +162,8 @@ def _lay_out_spec(spec: Row | None) -> list[Row | None]:
 
 
 def _tabulate_gates(gates: list[Row]) -> Row:
-    columns = record_table(
+    """Tabulate the gates in order, with their verdicts and proofs."""
+    gates_table = record_table(
         "Every gate and attempt, in order",
         gates,
         {
@@ -174,7 +176,7 @@ def _tabulate_gates(gates: list[Row]) -> Row:
             "Proof": ("", lambda row: row["proof_id"] and Ref(row["proof_id"])),
         },
     )
-    return columns or paragraph("No gate has given a verdict yet.")
+    return gates_table or paragraph("No gate has given a verdict yet.")
 
 
 def _tabulate_findings(attempts: list[Row]) -> Row | None:
@@ -189,9 +191,9 @@ def _tabulate_findings(attempts: list[Row]) -> Row | None:
             place = Code(clip_text(where, 200)) if where else None
             text = clip_text(row["text"], TEXT_CHARS_MAX)
             rows.append([*start, place, clip_text(row["rule"], 80), text])
-    more = sum(max(0, len(attempt["findings"]) - FINDINGS_SHOWN_MAX) for attempt in attempts)
+    hidden = sum(max(0, len(attempt["findings"]) - FINDINGS_SHOWN_MAX) for attempt in attempts)
     columns = {"Attempt": "whole", "Ended": "", "Where": "", "Rule": "", "Says": ""}
-    return table("The findings of every attempt that did not pass", columns, rows, more)
+    return table("The findings of every attempt that did not pass", columns, rows, hidden)
 
 
 def _quote_change(data: Row) -> Row | None:
@@ -209,8 +211,11 @@ def _quote_change(data: Row) -> Row | None:
 
 
 def _tabulate_answers(answers: list[Row]) -> Row | None:
+    """Tabulate the answers with their models, tokens and cost."""
+
     def describe_model(row: Row) -> str | None:
-        name, server = row["model"] or UNKNOWN, row["served_by"]
+        name = row["model"] or UNKNOWN
+        server = row["served_by"]
         if row["requested"] and row["requested"] != name:
             name = f"{row['requested']}, reported as {name}"
         return clip_text(f"{name} (served by {server})" if server and server != name else name, 120)

@@ -114,6 +114,7 @@ def sum_by_kind(spans: list[Row]) -> list[Row]:
 
 
 def _sum_spans(spans: list[Row]) -> Row:
+    """Return the number of spans with their total self time, tokens and cost."""
     names = ("self_ms", "tokens_in", "tokens_out")
     return {
         "count": len(spans),

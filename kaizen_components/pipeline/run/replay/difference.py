@@ -36,12 +36,13 @@ def compare_verdict(
         return {**row, "replayed": None, "same": False, "why": why}
     payload = event["payload"]
     why = ""
-    was = _list_keys(payload["findings"])
-    now = _list_keys([finding.as_dict() for finding in verdict.findings[:FINDINGS_MAX]])
+    recorded = _list_keys(payload["findings"])
+    replayed = _list_keys([finding.as_dict() for finding in verdict.findings[:FINDINGS_MAX]])
     if event["reason"] != verdict.reason:
         why = f"It was {event['reason']} and is {verdict.reason}: {_shorten(verdict.says)}"
-    elif was != now:
-        gone, new = _describe_keys(set(was) - set(now)), _describe_keys(set(now) - set(was))
+    elif recorded != replayed:
+        gone = _describe_keys(set(recorded) - set(replayed))
+        new = _describe_keys(set(replayed) - set(recorded))
         why = f"The findings differ. Not found now: {gone}. Found now: {new}."
     elif payload["fingerprint"] != fingerprint_verdict(verdict):
         why = "The findings are the same, but their fingerprint differs."

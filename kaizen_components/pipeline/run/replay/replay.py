@@ -62,7 +62,7 @@ class Replay:
         self.past = past
         self.progress = progress
         self.engine = Engine(past, work, None, progress)
-        self.box = ""  # how the newest command was sandboxed
+        self.protection = ""  # how the newest command was sandboxed
 
     def build_report(self) -> dict[str, Any]:
         """Replay every event and return the comparison; equal inputs give equal reports."""
@@ -111,7 +111,7 @@ class Replay:
         row = compare_verdict(event, proof, verdict)
         if verdict:
             self.progress.end_step(event["step"], event["attempt"], verdict)
-            self.box = verdict.runs[-1].protection if verdict.runs else self.box
+            self.protection = verdict.runs[-1].protection if verdict.runs else self.protection
         return row
 
     def _compare_state(self, event: dict[str, Any], state: machine.State) -> list[Row]:
@@ -148,7 +148,7 @@ def replay_run(
             report = replay.build_report()
             return report, {
                 "tree_hash": work.target.hash_files(run["base_commit"]),
-                "protection": replay.box or "no command was run",
+                "protection": replay.protection or "no command was run",
                 "duration_ms": round((time.monotonic() - began) * 1000),
             }
         finally:
