@@ -255,7 +255,7 @@ def test_backup_never_replaces_file(kaizen, root):
     start(kaizen)
     (root / "mine.db").write_text("mine")
 
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         kaizen("K3", out=str(root / "mine.db"))
     assert (root / "mine.db").read_text() == "mine"
 
@@ -450,7 +450,10 @@ def test_repeated_name_in_line_is_refused(batch):
     with pytest.raises(Usage) as caught:
         batch('{"command": "W1", "args": {"title": "a", "title": "c", "summary": "b"}}')
 
-    assert caught.value.what == "Line 1: This is not JSON." and "repeated" in caught.value.why
+    assert (
+        caught.value.what == "Line 1: The text is not valid JSON."
+        and "repeated" in caught.value.why
+    )
 
 
 def test_unknown_reference_lists_what_the_line_has(batch):

@@ -509,7 +509,7 @@ def test_unknown_id_is_not_found(kaizen, gotcha, code, noun):
 def test_lesson_is_retired_once_with_its_reason(kaizen, request, kind, inspect):
     id = request.getfixturevalue(kind)()
     assert kaizen("L11", id=id, reason="Over.")[f"{kind}_status"] == "retired"
-    with pytest.raises(Conflict, match="retired already") as refused:
+    with pytest.raises(Conflict, match="already retired") as refused:
         kaizen("L11", id=id, reason="Once more.")
 
     assert "Over." in refused.value.why
@@ -526,7 +526,7 @@ def test_superseded_lesson_and_successor_are_linked(kaizen, request, kind, inspe
     assert record(kaizen, inspect, old)["status"] == "superseded"
     assert record(kaizen, inspect, old)["superseded_by"] == new
     assert [row["id"] for row in kaizen(inspect, id=new)["supersedes"]] == [old]
-    with pytest.raises(Conflict, match=f"superseded by {new} already"):
+    with pytest.raises(Conflict, match=f"already superseded by {new}"):
         kaizen("L11", id=old, reason="Again.")
     with pytest.raises(Refused, match=f"{old} is superseded"):
         kaizen("L11", id=new, reason="A circle.", superseded_by=old)

@@ -116,7 +116,7 @@ def test_gate_that_misjudges_fixture_is_refused(cli, root, repo):
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.error["code"]) == (1, "gate_not_proved")
-    assert done.error["what"] == "The gate check ended a bad fixture with pass."
+    assert done.error["what"] == "The gate check gave the wrong verdict on a bad fixture: pass."
     assert cli("P3", "--json").exit_code == 3  # nothing was written, not even a database
 
 
