@@ -14,7 +14,7 @@ from .errors import Blocked, KaizenError, NotFound, Usage
 from .faces import text
 from .index import Command, find_code, join_split_name
 from .records.ledger.canonical import encode_compact
-from .records.secrets.scan import mask_secrets
+from .records.secrets.excerpt import mask_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

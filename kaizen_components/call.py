@@ -221,7 +221,7 @@ class Door:
     def _append_anchor(self, tx: RecordWriter) -> None:
         """Append a checkpoint after a commit; a failure is only noted."""
         self.end.keep(tx.end())
-        if tx.changed():
+        if tx.has_changes():
             try:
                 warning = self.anchors.append(tx.origin, tx.before, tx.frontier)
                 self.store.notes += [warning] if warning else []

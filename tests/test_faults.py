@@ -987,7 +987,7 @@ def fork_after_use(root, keep_open):
 
 
 @pytest.mark.parametrize("keep_open", [False, True])
-def test_forked_child_can_open_its_own_door(root, keep_open):
+def test_forked_child_can_write_through_its_own_door(root, keep_open):
     ids = apart(fork_after_use, root, keep_open)
 
     assert set(logged(root)) == set(ids) and len(ids) == 51

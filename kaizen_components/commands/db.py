@@ -119,7 +119,7 @@ def batch(tx: Writer, call: Callable[..., Any], store: Store, *, file: str = "-"
     Example: echo '{"command": "W1", "args": {"title": "A", "summary": "The first."}}' | kaizen K5
     """
     results = batches.run_batch(file, call)
-    if store.is_new and not tx.changed():  # a batch that only reads must not create a database
+    if store.is_new and not tx.has_changes():  # a batch that only reads must not create a database
         store.remove_new_database()
         raise store.missing_database_error()
     return {"records": results, "count": len(results)}

@@ -89,7 +89,7 @@ def add_witnessed(
             "",
             "Put it into a script, and run the script.",
         )
-    words = proof.with_title(words, command_line)
+    words = proof.add_title(words, command_line)
     facts, outputs, left_out_bytes = witness_command(store, argv, timeout_s)
 
     def record_proof(tx: Writer) -> Row:

@@ -15,7 +15,7 @@ def status(store: Store) -> Row:
 
     Example: kaizen K2
     """
-    connection = store.look()
+    connection = store.open_read_only()
     try:
         version = connection.value("PRAGMA user_version")
         applied = (

@@ -8,7 +8,7 @@ from ..records.ledger.canonical import encode_canonical
 from ..records.ledger.transaction import make_receipt
 from ..records.work import completion, lease, link
 from ..records.work.command_line import normalize_command_line
-from ..records.work.task import describe_task, list_tasks, load_related_records, ready_tasks
+from ..records.work.task import describe_task, list_ready_tasks, list_tasks, load_related_records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def ready(db: Reader, *, scope: str | None = None, limit: int = 20, test: bool =
 
     Example: kaizen W12 --limit 5
     """
-    tasks = ready_tasks(db, scope, limit + 1, test)
+    tasks = list_ready_tasks(db, scope, limit + 1, test)
     return {"records": tasks[:limit], "count": min(len(tasks), limit), "more": len(tasks) > limit}
 
 

@@ -7,10 +7,11 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
 
 
 def now_ms() -> int:
+    """Return the time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
-# Many writes fall into one second; strftime takes most of a stamp's time.
+# The last second, since many writes share one and strftime takes most of the time.
 _last = (0, "1970-01-01T00:00:00")
 
 
@@ -32,7 +33,7 @@ def make_id(prefix: str, at: str, number: int) -> str:
 
 
 def parse_steps_back(ref: str) -> int | None:
-    """Return 0 for @last, N for @last~N, which is N records before it; None for another text."""
+    """Return 0 for @last, N for @last~N (the record N before it), None for any other text."""
     last, tilde, number = ref.partition("~")
     is_number = number.isascii() and number.isdecimal() and len(number) < 5
     return int(number or 0) if last == "@last" and (is_number or not tilde) else None

@@ -71,9 +71,9 @@ class Kind:
 
 
 def make_task_state(seq: int, row: "Row") -> "tuple[str, Row]":
-    """Return the row of `task_state` for a new task; triggers make later changes.
+    """Return the row of `task_state` for a new task. Triggers keep it current.
 
-    A SELECT from the new row took 28 microseconds instead of 19.
+    Making it with a SELECT took 28 microseconds instead of 19.
     """
     values = {"seq": seq, "task_id": row["id"], "changed_at": row["at"], "status": row["status"]}
     values |= {"scope": row["scope"], "rank": PRIORITY.index(row["priority"])}

@@ -32,7 +32,7 @@ class Block:
 
 
 def read_tokens(text: str, *extensions: str) -> list[Token]:
-    """Return the tokens of all blocks. Line ends are \\n; `extensions` are rules to add, as "table"."""
+    """Return the tokens of all blocks. Line ends are \\n. `extensions` are added rules: "table"."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": NESTING_MAX}).disable("reference")
@@ -43,7 +43,7 @@ def read_tokens(text: str, *extensions: str) -> list[Token]:
 def read_blocks(lines: list[str]) -> list[Block]:
     """Return the outermost blocks in order; a list counts as its items."""
     blocks: list[Block] = []
-    # Make a comment without an end visible: CommonMark would hide all that follows.
+    # Show an unclosed comment as text: CommonMark would hide everything after it.
     ends = [at for at, line in enumerate(lines) if "-->" in line]
     last = ends[-1] if ends else -1
     lines = [
@@ -81,15 +81,17 @@ def read_heading(lines: list[str], block: Block) -> str:
 
 def read_item(lines: list[str], block: Block) -> str:
     """Return the text of a list item without its marker and its indentation."""
-    first, *more = lines[block.start : block.last + 1]
+    first, *others = lines[block.start : block.last + 1]
     marker = MARKER.match(first.expandtabs(4))
     assert marker, "the first line of an item has its marker"
     width = marker.end() + (not marker[1])
-    return "\n".join([_cut(first, width, True), *(_cut(line, width) for line in more)])
+    return "\n".join(
+        [_cut_columns(first, width, True), *(_cut_columns(line, width) for line in others)]
+    )
 
 
-def _cut(line: str, width: int, any_character: bool = False) -> str:
-    """Remove the first columns of a line: only blanks, or any character."""
+def _cut_columns(line: str, width: int, any_character: bool = False) -> str:
+    """Remove the first columns of a line; keep text in them unless `any_character`."""
     column = 0
     for at, character in enumerate(line):
         if column >= width or not (any_character or character in " \t"):

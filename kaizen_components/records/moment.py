@@ -11,8 +11,8 @@ def read_moment(text: str) -> str:
     A time without a zone is in the local one.
     """
     if is_relative(text):
-        away_ms = int(text[:-1].removeprefix("+")) * UNIT_S[text[-1]] * 1000
-        text_utc = ids.format_time(ids.now_ms() + (away_ms if text[0] == "+" else -away_ms))
+        offset_ms = int(text[:-1].removeprefix("+")) * UNIT_S[text[-1]] * 1000
+        text_utc = ids.format_time(ids.now_ms() + (offset_ms if text[0] == "+" else -offset_ms))
     else:
         from datetime import datetime
 
@@ -26,12 +26,12 @@ def read_moment(text: str) -> str:
 
 
 def is_relative(text: str) -> bool:
-    """Return whether it means another moment each time that it is read."""
+    """Return whether the text counts from now, as `7d` does."""
     return type(text) is str and text[-1:] in UNIT_S and text[:-1].removeprefix("+").isdecimal()
 
 
 def add_zone(text: str, name: str) -> str:
-    """Add the zone of this name to a time without one; leave an invalid time to be refused later."""
+    """Add the zone of this name to a time without one. Return an invalid time unchanged."""
     from datetime import datetime
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 

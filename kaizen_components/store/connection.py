@@ -1,18 +1,21 @@
 """One libSQL connection; no module outside `store` sees libsql or its exceptions.
 
-Habits of libsql 0.1.11, each covered by a test: errors are bare ValueErrors; text is cut at NUL;
-integers from 2**31 are bound as floats, so that a search by a large rowid reads everything and one
-from 2**53 finds another number; missing parameters become NULL and extra ones are ignored; a
-connection's `executescript` stops at an error without raising, a cursor's raises; binding a text
-raises two exceptions inside; text that is not UTF-8 and a closed connection raise PanicException,
-which no `except Exception` catches.
+Quirks of libsql 0.1.11, each covered by a test:
+
+- Errors are bare ValueErrors. Text is cut at NUL.
+- Integers from 2**31 are bound as floats: a search by a large rowid reads the whole table, and one
+  from 2**53 finds another number.
+- Missing parameters become NULL; extra ones are ignored.
+- A connection's `executescript` stops at an error without raising; that of a cursor raises.
+- Text that is not UTF-8 and a closed connection raise PanicException, which no `except Exception`
+  catches.
 """
 
 import os
 import time
 
 from ..errors import Busy, DiskError, KaizenError, Unavailable, explain_missing_package
-from .gate import share
+from .gate import lock_out_writers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +30,9 @@ os.environ.setdefault("RUST_BACKTRACE", "0")  # we report a panic inside libsql 
 # SQLite's own file access. The one that libsql 0.1.11 installs reports read errors as success, and a
 # single EIO on the WAL destroyed the database (docs/adr/0009-plain-vfs.md).
 VFS = "win32" if os.name == "nt" else "unix"
-APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
-SPELLED_CHARS_MAX = 2_000
-LATER_MAX = 16  # statements
+APPLICATION_ID = 0x4B41495A  # "KAIZ" marks the databases of Kaizen
+LITERAL_CHARS_MAX = 2_000  # longer texts are bound
+QUEUE_MAX = 16  # statements
 BEGIN = "BEGIN IMMEDIATE"
 
 
@@ -56,13 +59,15 @@ def driver_connect() -> "Callable[..., Any]":
 
 
 class Connection:
+    """An open database. Rows are dicts or tuples; errors are ours."""
+
     def __init__(
         self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0, in_gate: bool = False
     ) -> None:
         self._open = False
         self._path: str | None = None if path == ":memory:" else path
         self._lock = -1
-        self._later: list[str] = []
+        self._queue: list[str] = []
         self._wait_until = 0.0
         if not read_only:
             self._connect(path, "", busy_timeout_s)
@@ -74,10 +79,14 @@ class Connection:
             has_wal = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")
             if has_wal or not os.path.exists(path):
                 raise
-            # A reader needs a -shm file, which a full disk or a read-only folder does not allow.
-            # Without a -wal the file alone is complete while we keep writers out of the gate.
+            # On a full disk or in a read-only folder a reader cannot make its -shm file. The file
+            # alone is complete if it has no -wal, as long as we keep writers out of the gate.
             self.close()
-            self._lock = -1 if in_gate else share(os.path.realpath(path) + ".lock", busy_timeout_s)
+            self._lock = (
+                -1
+                if in_gate
+                else lock_out_writers(os.path.realpath(path) + ".lock", busy_timeout_s)
+            )
             self._connect(path, "&mode=ro&immutable=1", busy_timeout_s)
 
     def _connect(self, path: str, options: str, busy_timeout_s: float) -> None:
@@ -90,7 +99,7 @@ class Connection:
             if type(error).__name__ == "PanicException":
                 what, why = "The database cannot be opened.", "The driver failed inside."
                 raise Unavailable("cannot_open", what, why, "") from None
-            raise self._explain(error) from None
+            raise self._translate_error(error) from None
         finally:
             _restore_stderr(stderr)
         self._open = True
@@ -102,17 +111,17 @@ class Connection:
     def execute(self, sql: str, params: "Sequence[Any]" = ()) -> "Any":
         """Run one statement; return libsql's cursor."""
         assert self._open, "the connection is closed"
-        if self._later:
+        if self._queue:
             self.flush()
         assert sql.count("?") == len(params), f"{len(params)} parameters for: {sql}"
-        large = False
+        has_large = False
         for value in params:
             if type(value) is str:
                 assert "\0" not in value, "text with NUL reached the store"
             elif type(value) is int and not -(2**31) <= value < 2**31:
                 assert -(2**63) <= value < 2**63, "an integer out of range reached the store"
-                large = True
-        if large:  # spell them out, since they cannot be bound
+                has_large = True
+        if has_large:  # written as literals, because libsql would bind floats
             pieces, bound, text = sql.split("?"), [], ""
             for piece, value in zip(pieces, params, strict=False):
                 is_large = type(value) is int and not -(2**31) <= value < 2**31
@@ -122,14 +131,14 @@ class Connection:
         try:
             return self._raw.execute(sql, tuple(params))  # the former driver takes no list
         except BaseException as error:
-            raise self._explain(error) from None
+            raise self._translate_error(error) from None
 
     def insert(self, table: str, row: "Mapping[str, Any]") -> None:
-        """Add a row before the next statement or commit."""
+        """Queue a new row; it is stored before the next statement or commit."""
         literals: list[Any] = []
         for value in row.values():
             # As format_literal, without a call for each text.
-            if type(value) is str and len(value) <= SPELLED_CHARS_MAX:
+            if type(value) is str and len(value) <= LITERAL_CHARS_MAX:
                 literals.append("'" + value.replace("'", "''") + "'")
             else:
                 literals.append(format_literal(value))
@@ -138,29 +147,29 @@ class Connection:
             sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})"
             self.execute(sql, [*row.values()])
         else:
-            self.later(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(literals)})")
+            self.queue(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(literals)})")
 
-    def later(self, sql: str) -> None:
-        """Run a statement with the next one or the commit.
+    def queue(self, sql: str) -> None:
+        """Queue a statement. It runs with the next one or with the commit.
 
-        One driver call for each statement, with bound values, made a whole write a tenth slower.
+        A driver call for each statement made a whole write a tenth slower.
         """
         assert "\0" not in sql, "text with NUL reached the store"
-        self._later.append(sql)
-        if len(self._later) == LATER_MAX:
+        self._queue.append(sql)
+        if len(self._queue) == QUEUE_MAX:
             self.flush()
 
     def flush(self, last: "str | None" = None) -> None:
-        """Run the waiting statements and then `last`."""
+        """Run the queued statements and then `last`."""
         assert self._open, "the connection is closed"
-        script = ";".join([*self._later, last] if last else self._later)
-        self._later.clear()
+        script = ";".join([*self._queue, last] if last else self._queue)
+        self._queue.clear()
         while script:
             try:
                 self._raw.cursor().executescript(script)
                 return
             except BaseException as error:
-                ours = self._explain(error)
+                ours = self._translate_error(error)
                 is_begun = not script.startswith(BEGIN) or self._raw.in_transaction
                 if is_begun or not isinstance(ours, Busy) or time.monotonic() > self._wait_until:
                     raise ours from None
@@ -185,15 +194,14 @@ class Connection:
         try:
             return cursor.fetchall()
         except BaseException as error:
-            raise self._explain(error) from None
+            raise self._translate_error(error) from None
         finally:
             _restore_stderr(stderr)
 
-    def _explain(self, error: BaseException) -> BaseException:
-        """Return our own error for one of libsql's.
+    def _translate_error(self, error: BaseException) -> BaseException:
+        """Return our error for an error of libsql.
 
-        SQLite reports a refused read (EIO) as damage. Only a second look at the file, by a new
-        connection, tells them apart.
+        SQLite reports a refused read (EIO) as damage. A new connection finds out which it was.
         """
         from .driver_error import translate_error
 
@@ -220,6 +228,7 @@ class Connection:
         )
 
     def one(self, sql: str, params: "Sequence[Any]" = ()) -> "Row | None":
+        """Return the first row as a dict, or None."""
         rows = self.rows(sql, params)
         return rows[0] if rows else None
 
@@ -228,7 +237,7 @@ class Connection:
         try:
             row = self.execute(sql, params).fetchone()
         except BaseException as error:
-            raise self._explain(error) from None
+            raise self._translate_error(error) from None
         return row[0] if row else None
 
     def begin(self) -> None:
@@ -242,30 +251,30 @@ class Connection:
         self.execute("BEGIN")
 
     def begin_write(self, wait_s: float) -> None:
-        """Begin a write with its first statement, which waits for other programs.
+        """Queue a BEGIN. It runs with the first statement, which waits for other programs.
 
         It waits in short tries: libsql holds the GIL meanwhile, which would delay Ctrl-C.
         """
         assert self._open, "the connection is closed"
         if self._raw.in_transaction:
             self.roll_back()
-        self._later[:] = [BEGIN]
+        self._queue[:] = [BEGIN]
         self._wait_until = time.monotonic() + wait_s
 
     def read_data_version(self) -> int:
         """Return a number that changes when another connection commits.
 
-        It is read before a write begins; the frontier refuses a later change (`Write.finish`).
+        A write reads it before it begins; `RecordWriter.finish` notices a commit after that.
         """
         assert self._open, "the connection is closed"
         try:
             return self._raw.execute("PRAGMA data_version").fetchone()[0]
         except BaseException as error:
-            raise self._explain(error) from None
+            raise self._translate_error(error) from None
 
     def roll_back(self) -> None:
         """End a transaction and ignore errors: a full disk has already ended it."""
-        self._later.clear()
+        self._queue.clear()
         if not self._open:
             return
         try:
@@ -279,19 +288,20 @@ class Connection:
             try:
                 self._raw.close()
             except BaseException as error:
-                raise self._explain(error) from None
+                raise self._translate_error(error) from None
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
 
 def format_literal(value: object) -> "str | None":
-    """Format a value as SQL, or return None for one that has to be bound.
+    """Format a value as SQL, or return None if it has to be bound.
 
-    SQLite parses floats inexactly, and copies the rest of a script for each statement.
+    Floats are bound because SQLite parses them inexactly; long texts, because SQLite copies the
+    rest of a script for each statement.
     """
     if type(value) is str:
-        return "'" + value.replace("'", "''") + "'" if len(value) <= SPELLED_CHARS_MAX else None
+        return "'" + value.replace("'", "''") + "'" if len(value) <= LITERAL_CHARS_MAX else None
     if type(value) is int:
         assert -(2**63) <= value < 2**63, "an integer out of range reached the store"
         return str(value)
@@ -304,7 +314,7 @@ def _restore_stderr(stderr: int) -> None:
         os.close(stderr)
 
 
-_nowhere = -1
+_devnull = -1
 
 
 def _silence_stderr() -> int:
@@ -312,14 +322,14 @@ def _silence_stderr() -> int:
 
     libsql holds the GIL meanwhile, so no other thread loses a message.
     """
-    global _nowhere
+    global _devnull
     try:
         stderr = os.dup(2)
     except OSError:
         return -1
-    if _nowhere < 0:
-        _nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(_nowhere, 2)
+    if _devnull < 0:
+        _devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(_devnull, 2)
     return stderr
 
 
@@ -327,7 +337,7 @@ def _make_uri(path: str) -> str:
     """Return `path` as a URI without options."""
     try:
         path.encode()
-    except UnicodeError:  # percent-encoded, it would work by accident, and fail elsewhere
+    except UnicodeError:  # percent-encoded, it would work here and fail elsewhere
         what, step = "The path of the project is not UTF-8.", "Move it, or set KAIZEN_REPO_ROOT."
         raise Unavailable("path_not_utf8", what, "", step) from None
     return ("file://" if path.startswith("/") else "file:") + "".join(

@@ -26,9 +26,9 @@ class Store:
         self._writer: Connection | None = None
         self._reader_file: tuple[int, int] | None = None
         self._writer_file: tuple[int, int] | None = None
-        # Around every write.
+        # Held around every write.
         self.gate = Gate(self.place.lock, keep_open=True, make_folder=self._make_folders)
-        self._folders: list[str] = []  # that this store has made
+        self._folders: list[str] = []  # made by this store
         self._was_empty = False  # was there an empty file?
         self.is_new = False  # is this the first write of the project?
 
@@ -56,6 +56,7 @@ class Store:
             raise Unavailable("not_a_file", what, "", step)
 
     def missing_database_error(self) -> NotFound:
+        """Return the error that says what is missing: the root, the database or a new one."""
         if not os.path.isdir(self.place.root):
             return self._missing_root_error()
         how = "is empty" if os.path.exists(self.place.database) else "does not exist"
@@ -87,7 +88,7 @@ class Store:
             "Set KAIZEN_REPO_ROOT to the project's folder.",
         )
 
-    def look(self, in_gate: bool = False) -> Connection:
+    def open_read_only(self, in_gate: bool = False) -> Connection:
         """Open a read-only connection on a database of any schema; the caller closes it."""
         self.require()
         connection = Connection(
@@ -106,14 +107,14 @@ class Store:
                     "schema_version_lost",
                     "The database has tables, but its schema version is 0.",
                     "Something other than Kaizen changed its user_version.",
-                    "Replace it with a backup from AI/db/backups.",
+                    "Replace the database with a backup from AI/db/backups.",
                 )
 
         return _check(connection, _require_ours, require_version)
 
     def require_not_newer(self) -> None:
         """Refuse a newer engine's database, before a proof that it would not accept."""
-        _check(self.look(), _require_not_newer).close()
+        _check(self.open_read_only(), _require_not_newer).close()
 
     def open_file(self, path: str) -> Connection:
         """Open a read-only connection on another file, such as a backup; the caller closes it."""
@@ -140,11 +141,11 @@ class Store:
             self._reader = None
         if self._reader is None:
 
-            def require_made(connection: Connection) -> None:
+            def require_schema_version(connection: Connection) -> None:
                 if connection.value("PRAGMA user_version") == 0:
                     raise self.missing_database_error()
 
-            self._reader = _check(self.look(), require_made, require_schema)
+            self._reader = _check(self.open_read_only(), require_schema_version, require_schema)
             self._reader_file = self._identify_file()
         return self._reader
 
@@ -170,8 +171,8 @@ class Store:
         if self.is_new:
             self._was_empty = os.path.exists(self.place.database)
             self._make_folders()
-        else:  # look first: opening a connection that may write changes the file
-            _check(self.look(in_gate=True), _require_not_newer).close()
+        else:  # check read-only first: a connection that may write changes the file
+            _check(self.open_read_only(in_gate=True), _require_not_newer).close()
         connection = Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S)
         try:
             if connection.value("PRAGMA journal_mode") != "wal":
@@ -223,7 +224,8 @@ class Store:
         try:
             self.place.make_folders(self._folders)
         except (FileNotFoundError, NotADirectoryError):
-            # If there is a root, a refused write of another process removes the folders just now.
+            # With a root, another process is removing its folders after a failed first write; the
+            # gate tries again.
             if not os.path.isdir(self.place.root):
                 raise self._missing_root_error() from None
         except OSError as error:
@@ -235,11 +237,11 @@ class Store:
             ) from None
 
     def limit_wait(self, patience_s: float | None) -> None:
-        """Wait no longer than this for others; None is the usual wait."""
+        """Limit how long a call waits for other writers; None restores the usual wait."""
         self.gate.wait_max_s = patience_s
 
     def release_writers(self) -> None:
-        """Close a reader that locks out writers, after an answer."""
+        """Close the reader after an answer if it locks out writers."""
         if self._reader is not None and self._reader.blocks_writers:
             self._reader.close()
             self._reader = None
@@ -317,7 +319,7 @@ class WriteTransaction:
 
 
 def _check(connection: Connection, *checks: "Callable[[Connection], None]") -> Connection:
-    """Return the connection if it passes; close it if not."""
+    """Run the checks and return the connection; close it if one of them raises."""
     try:
         for check in checks:
             check(connection)
@@ -328,15 +330,15 @@ def _check(connection: Connection, *checks: "Callable[[Connection], None]") -> C
 
 
 def _require_ours(connection: Connection) -> None:
-    """Refuse a file with tables of another program; an empty one may become ours."""
+    """Refuse a file with the tables of another program. An empty file may become a database."""
     if connection.value("PRAGMA application_id") != APPLICATION_ID and connection.value(
         "SELECT count(*) FROM sqlite_master"
     ):
         raise Refused(
             "not_kaizen",
             "This is not a Kaizen database.",
-            "The file has tables, but not our mark; nothing was changed.",
-            "If it is AI/db/kaizen.db: move it away, then run `K1`.",
+            "The file has tables, but not Kaizen's application_id. Nothing was changed.",
+            "If the file is AI/db/kaizen.db, move it away, then run `K1`.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What an error of libsql means. Loaded only after an error, off the hot path."""
+"""Translate the errors of libsql into ours. Loaded only after an error, off the hot path."""
 
 from ..errors import (
     Busy,
@@ -55,7 +55,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[KaizenError], str, str, str], ...] 
     ),
     (
         ("FOREIGN KEY constraint",),
-        *(NotFound, "unknown_reference", "A record named here does not exist."),
+        *(NotFound, "unknown_reference", "The record refers to an id that does not exist."),
         "Check the ids you gave.",
     ),
     (
@@ -72,7 +72,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[KaizenError], str, str, str], ...] 
 
 
 def translate_error(error: BaseException) -> BaseException:
-    """Return our own error for one of libsql's or of the disk; return any other as it is."""
+    """Return our error for an error of libsql or of the disk. Return any other error unchanged."""
     if isinstance(error, KaizenError):
         return error
     if type(error).__name__ == "PanicException":

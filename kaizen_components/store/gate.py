@@ -33,7 +33,7 @@ def read_timeout_s() -> float:
 
 
 class Gate:
-    """A lock for `with`; entering waits for its turn, or raises Busy.
+    """A lock for `with`. Entering waits for a turn; if that takes too long, it raises Busy.
 
     With `keep_open` its file stays open between turns. `make_folder` makes a missing folder.
     """
@@ -47,13 +47,15 @@ class Gate:
         self.path = path
         self.keep_open = keep_open
         self._make_folder = make_folder
-        self.wait_max_s: float | None = None  # less than the usual wait
+        self.wait_max_s: float | None = None  # shortens the usual wait
         self._fd = -1
         self._pid = 0
         self._file: tuple[int, int] | None = None
 
     def __enter__(self) -> "Gate":
-        if self._pid != os.getpid():  # a fork shares the lock of its parent with the file
+        if (
+            self._pid != os.getpid()
+        ):  # a forked child shares the open file, and so the lock, of its parent
             self.close()
         while True:
             if self._fd < 0:
@@ -70,7 +72,7 @@ class Gate:
             except BaseException:
                 self.close()
                 raise
-            self.close()  # the lock file was removed or replaced: ours locks no one out
+            self.close()  # the lock file was removed or replaced: a lock on the old one is useless
 
     def __exit__(self, *exc: object) -> None:
         if self.keep_open:
@@ -124,7 +126,7 @@ def is_held(path: str) -> bool:
         os.close(fd)
 
 
-def _busy(seconds: float) -> Busy:
+def _busy_error(seconds: float) -> Busy:
     return Busy(
         "busy",
         "Another process is writing to this database.",
@@ -152,8 +154,8 @@ if fcntl:
     def _unlock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
-    def share(path: str, seconds: float) -> int:
-        """Lock out writers while a reader that cannot see them reads; -1 without a lock file."""
+    def lock_out_writers(path: str, seconds: float) -> int:
+        """Share the lock for a reader that writers cannot see. Return its descriptor, or -1."""
         try:
             fd = os.open(path, os.O_RDONLY)
         except OSError:
@@ -167,27 +169,28 @@ if fcntl:
         return fd
 
     def _wait_for_lock(fd: int, seconds: float, kind: int = EXCLUSIVE) -> None:
-        """Queue in the kernel, which is fair, with an alarm as the time limit; threads poll."""
+        """Wait in the kernel's fair queue until an alarm; other threads than the main one poll."""
         import _signal  # `signal` itself would load enum and re
 
         def on_alarm(signum: int, frame: object) -> None:
-            raise _busy(seconds)
+            raise _busy_error(seconds)
 
         try:
-            before = _signal.signal(_signal.SIGALRM, on_alarm)
+            handler = _signal.signal(_signal.SIGALRM, on_alarm)
         except ValueError:  # not the main thread
             return _poll_for_lock(fd, seconds, kind)
-        start, (left, again) = time.monotonic(), _signal.getitimer(_signal.ITIMER_REAL)
+        start = time.monotonic()
+        left, interval = _signal.getitimer(_signal.ITIMER_REAL)
         try:
-            # It repeats, since the first alarm may come before flock.
+            # The alarm repeats, because the first one may come before flock.
             _signal.setitimer(_signal.ITIMER_REAL, seconds or 0.001, 0.1)
             fcntl.flock(fd, kind)
         finally:
             _signal.setitimer(_signal.ITIMER_REAL, 0)
-            _signal.signal(_signal.SIGALRM, before)
+            _signal.signal(_signal.SIGALRM, handler)
             if left:  # restore the caller's alarm
                 left = max(left - (time.monotonic() - start), 0.001)
-                _signal.setitimer(_signal.ITIMER_REAL, left, again)
+                _signal.setitimer(_signal.ITIMER_REAL, left, interval)
         return None
 
 else:
@@ -206,13 +209,13 @@ else:
     def _wait_for_lock(fd: int, seconds: float, kind: int = EXCLUSIVE) -> None:
         _poll_for_lock(fd, seconds)
 
-    def share(path: str, seconds: float) -> int:
-        return -1  # Windows has no folders of that kind
+    def lock_out_writers(path: str, seconds: float) -> int:
+        return -1  # on Windows a reader can always make its -shm file
 
 
 def _poll_for_lock(fd: int, seconds: float, kind: int = EXCLUSIVE) -> None:
     deadline = time.monotonic() + seconds
     while not try_lock(fd, kind):
         if time.monotonic() > deadline:
-            raise _busy(seconds)
+            raise _busy_error(seconds)
         time.sleep(POLL_S)

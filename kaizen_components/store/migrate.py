@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 LISTED = "SELECT max(version) FROM migration"
-# How a statement of a migration fails if the schema is not what its version says.
+# Error codes of a statement that finds another schema than the version says.
 STATEMENT_ERRORS = ("store_error", "schema_damaged", "constraint", "unknown_reference")
 
 
@@ -49,8 +49,7 @@ def migrate(store: Store, connection: Connection, version: int) -> None:
         try:
             _apply(connection, [(number, name)])
         except KaizenError as error:
-            # Nothing was changed, so the copy is superfluous. After a disk error in COMMIT that is
-            # not certain.
+            # Nothing was changed, so drop the backup; but a disk error may come after COMMIT.
             if notes and error.code != "disk_error":
                 os.unlink(backup)
             raise
@@ -67,17 +66,18 @@ def find_version_problem(connection: Connection) -> str | None:
 
 
 def require_listed_version(connection: Connection) -> None:
-    """Refuse an older version that is not listed: migrating would not help."""
+    """Refuse an older schema version that the table `migration` does not list."""
     if problem := find_version_problem(connection):
         raise Integrity(
             "schema_version_changed",
             "The database does not match its schema version.",
             f"{problem} Something other than Kaizen changed one of them.",
-            "Replace it with a backup from AI/db/backups.",
+            "Replace the database with a backup from AI/db/backups.",
         )
 
 
 def _apply(connection: Connection, migrations: list[tuple[int, str]]) -> None:
+    """Run these migrations in one transaction and record them in the table `migration`."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         for number, name in migrations:
@@ -159,6 +159,9 @@ def copy_database(connection: Connection, path: str) -> None:
             folder = os.path.basename(os.path.dirname(path)) or os.sep
             why = f"Its folder, {folder}, cannot be written."
             raise Unavailable(
-                "cannot_write", "The copy cannot be made.", why, "Choose another --out."
+                "cannot_write",
+                f"{os.path.basename(path)} cannot be written.",
+                why,
+                "Choose another --out.",
             ) from None
         raise

@@ -1,4 +1,4 @@
-"""Where a project's data is. The engine may be a link, so its own location never counts."""
+"""The paths of a project's data. They never depend on where the engine is: it may be a link."""
 
 import os
 
@@ -26,11 +26,15 @@ def find_root() -> str:
 
 
 def find_working_folder() -> str:
+    """Return the working directory; raise NotFound if it was removed."""
     try:
         return os.getcwd()
     except FileNotFoundError:
         raise NotFound(
-            "no_folder", "The working directory was removed.", "", "Change to another."
+            "no_folder",
+            "The working directory was removed.",
+            "",
+            "Change to a directory that exists.",
         ) from None
 
 
@@ -41,7 +45,9 @@ class Place:
         self.root = root
         self.folder = os.path.join(root, "AI", "db")
         self.database = os.path.join(self.folder, "kaizen.db")
-        self.lock = os.path.realpath(self.database) + ".lock"  # one gate per file, also for a link
+        self.lock = (
+            os.path.realpath(self.database) + ".lock"
+        )  # one gate per file, even behind a link
         self.backups = os.path.join(self.folder, "backups")
         self.manifests = os.path.join(self.folder, "manifests")
         self.exports = os.path.join(self.folder, "exports")
@@ -49,13 +55,13 @@ class Place:
         self.tree_cache = os.path.join(self.work, "tree-cache.json")
         self.anchors = os.path.join(self.manifests, "checkpoints")
 
-    def make_folders(self, made: list[str]) -> None:
-        """Make the missing folders and add them to `made`, the outermost first."""
+    def make_folders(self, new_folders: list[str]) -> None:
+        """Make the missing folders and add them to `new_folders`, the outermost first."""
         outer = os.path.dirname(self.folder), self.folder
         for folder in (*outer, self.backups, self.manifests, self.exports):
             try:
                 os.mkdir(folder)
-                made.append(folder)
+                new_folders.append(folder)
             except FileExistsError:
                 if not os.path.isdir(folder):
                     raise

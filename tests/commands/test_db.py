@@ -422,7 +422,7 @@ def test_non_utf8_byte_is_named_with_its_line(cli, byte):
 
 
 def test_option_in_two_spellings_is_refused(kaizen, batch):
-    with pytest.raises(Usage, match="gives an option twice"):
+    with pytest.raises(Usage, match="An option is given twice"):
         batch(
             '{"command": "W1", "args": {"title": "t", "summary": "s", "done-when": ["a"], "done_when": ["b"]}}'
         )
@@ -450,7 +450,7 @@ def test_repeated_name_in_line_is_refused(batch):
     with pytest.raises(Usage) as caught:
         batch('{"command": "W1", "args": {"title": "a", "title": "c", "summary": "b"}}')
 
-    assert caught.value.what == "Line 1: is not JSON." and "repeated" in caught.value.why
+    assert caught.value.what == "Line 1: This is not JSON." and "repeated" in caught.value.why
 
 
 def test_unknown_reference_lists_what_the_line_has(batch):
@@ -458,7 +458,8 @@ def test_unknown_reference_lists_what_the_line_has(batch):
         batch(line("W1", title="a", summary="b"), line("W2", id="$1.nope", note="n"))
 
     assert (
-        caught.value.what == "Line 2: There is no result $1.nope." and "$1.id" in caught.value.why
+        caught.value.what == "Line 2: $1.nope refers to no earlier result."
+        and "$1.id" in caught.value.why
     )
 
 

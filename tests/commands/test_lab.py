@@ -296,7 +296,7 @@ def test_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
 def test_proposal_needs_either_patch_or_body(kaizen, lab, root):
     (root / "one.patch").write_text("x")
     for given in ({}, {"patch": "one.patch", "body": "x"}):
-        with pytest.raises(Usage, match="--patch or as --body"):
+        with pytest.raises(Usage, match="exactly one of --patch and --body"):
             kaizen("O2", lab_id=lab, **WITHOUT_CHANGE, **given)
 
 

@@ -355,7 +355,7 @@ def test_update_adds_evidence_and_replaces_paths(kaizen, gotcha, src):
 
 
 def test_update_that_changes_nothing_is_refused(kaizen, gotcha):
-    with pytest.raises(Usage, match="Nothing to change") as refused:
+    with pytest.raises(Usage, match="changes nothing") as refused:
         kaizen("G5", id=gotcha())
 
     assert "--paths," in refused.value.why and "hash" not in refused.value.why

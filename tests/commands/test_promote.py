@@ -9,7 +9,7 @@ from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused
 from kaizen_components.records.ledger.hashing import read_log_end
 from kaizen_components.records.ledger.transaction import RecordWriter
-from kaizen_components.store.gate import share
+from kaizen_components.store.gate import lock_out_writers
 
 TEXT = {
     "title": "WAL grows",
@@ -141,9 +141,9 @@ def test_second_promotion_conflicts_with_the_first(kaizen, learning):
         ("L2", first, second, {}),
         ("L3", second, third, {"waive": "w"}),
     ):
-        with pytest.raises(Conflict, match="promoted already") as refused:
+        with pytest.raises(Conflict, match="already promoted") as refused:
             kaizen(code, id=id, **more)
-        assert became in refused.value.why
+        assert became in refused.value.what
 
     assert kaizen("L4")["count"] == kaizen("L7")["count"] == 1
 
@@ -172,7 +172,7 @@ def test_own_reader_does_not_block_promotion(kaizen, gotcha, monkeypatch):
     """As on a disk where a reader cannot make its -shm file."""
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")
     id = gotcha()
-    kaizen.store.reader()._lock = share(kaizen.store.place.lock, 1)
+    kaizen.store.reader()._lock = lock_out_writers(kaizen.store.place.lock, 1)
 
     assert kaizen("L2", id=id)["gotcha_id"] == id
 

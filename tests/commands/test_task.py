@@ -147,7 +147,7 @@ def test_note_is_a_revision_without_changes(kaizen, task):
 
 
 def test_update_that_changes_nothing_is_refused(kaizen, task):
-    with pytest.raises(Usage, match="Nothing to change"):
+    with pytest.raises(Usage, match="changes nothing"):
         kaizen("W2", id=task())
 
 
@@ -290,7 +290,7 @@ def test_cycle_of_links_is_refused(kaizen, task, kind, length):
     for here, there in pairwise(ids):
         kaizen("W11", id=here, kind=kind, target_id=there)
 
-    with pytest.raises(Refused, match="circle") as refused:
+    with pytest.raises(Refused, match="cycle") as refused:
         kaizen("W11", id=ids[-1], kind=kind, target_id=ids[0])
     assert " -> ".join(ids) in refused.value.why
 
@@ -302,7 +302,7 @@ def test_cycle_error_shows_the_shortest_path(kaizen, task):
 
     with pytest.raises(Refused) as refused:
         kaizen("W11", id=end, kind="blocks", target_id=start)
-    assert f"{start} -> {right} -> {end}." in refused.value.why
+    assert f"{start} -> {right} -> {end} exist" in refused.value.why
 
 
 def test_relation_is_symmetric(kaizen, task):

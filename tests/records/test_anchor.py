@@ -13,7 +13,7 @@ def grown(size):
     return frontier
 
 
-def test_every_commit_leaves_an_anchor_with_the_size_and_root_of_that_moment(kaizen, root):
+def test_every_commit_anchors_its_size_and_root(kaizen, root):
     for _ in range(3):
         kaizen("W1", title="t", summary="s")
     facts = kaizen("K1")
@@ -23,7 +23,7 @@ def test_every_commit_leaves_an_anchor_with_the_size_and_root_of_that_moment(kai
     assert anchors[-1] == (facts["origin"], 3, facts["root"])
 
 
-def test_a_torn_anchor_is_counted_and_the_next_one_is_readable(tmp_path):
+def test_torn_anchor_is_counted_and_next_is_readable(tmp_path):
     path = str(tmp_path / "checkpoints")
     anchor.AnchorFile(path).append("o", grown(0), grown(1))
     with open(path, "ab") as file:
@@ -35,11 +35,11 @@ def test_a_torn_anchor_is_counted_and_the_next_one_is_readable(tmp_path):
     assert damaged == 1
 
 
-def test_no_file_means_no_anchors(tmp_path):
+def test_missing_anchor_file_has_no_anchors(tmp_path):
     assert anchor.read_anchors(str(tmp_path / "none")) == ([], 0)
 
 
-def test_an_anchor_that_contradicts_the_database_is_reported_and_what_was_found_is_anchored_too(
+def test_contradicting_anchor_warns_and_old_size_is_anchored(
     tmp_path,
 ):
     path = str(tmp_path / "checkpoints")
@@ -52,14 +52,14 @@ def test_an_anchor_that_contradicts_the_database_is_reported_and_what_was_found_
     assert anchor.AnchorFile(path).append("o", grown(6), grown(7)) is None
 
 
-def test_a_lost_anchor_is_no_contradiction(tmp_path):
+def test_lost_anchor_causes_no_warning(tmp_path):
     path = str(tmp_path / "checkpoints")
     anchor.AnchorFile(path).append("o", grown(0), grown(1))
 
     assert anchor.AnchorFile(path).append("o", grown(2), grown(3)) is None
 
 
-def test_a_process_that_stays_notices_what_another_has_appended(tmp_path):
+def test_long_lived_process_notices_anchors_of_another(tmp_path):
     path = str(tmp_path / "checkpoints")
     mine = anchor.AnchorFile(path)
     mine.append("o", grown(0), grown(1))
@@ -69,7 +69,7 @@ def test_a_process_that_stays_notices_what_another_has_appended(tmp_path):
     assert "9 entries" in mine.append("o", grown(2), grown(3))
 
 
-def test_a_checkpoint_that_only_lost_its_line_break_contradicts_nothing(tmp_path):
+def test_checkpoint_without_its_line_break_causes_no_warning(tmp_path):
     path = str(tmp_path / "checkpoints")
     anchor.AnchorFile(path).append("o", grown(0), grown(1))
     anchor.AnchorFile(path).append("o", grown(1), grown(2))

@@ -34,13 +34,13 @@ values = st.recursive(
 
 
 @given(values)
-def test_canonical_json_reads_back_as_the_same_value(value):
+def test_canonical_json_parses_to_the_same_value(value):
     assert json.loads(encode_canonical(value)) == value
     assert json.loads(encode_compact(value)) == value
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_a_number_reads_back_as_the_same_number(value):
+def test_formatted_number_parses_to_the_same_number(value):
     assert float(format_number(value)) == value
 
 
@@ -81,7 +81,7 @@ def merkle_by_definition(leaves):
     return hash_node(merkle_by_definition(leaves[:split]), merkle_by_definition(leaves[split:]))
 
 
-def test_the_frontier_gives_the_root_of_rfc_6962_at_every_size():
+def test_frontier_root_equals_rfc_6962_root():
     frontier, leaves = Frontier(), []
     assert frontier.root() == EMPTY_ROOT == merkle_by_definition([])
     for index in range(70):
@@ -100,7 +100,7 @@ def test_hashes_are_plain_sha256():
     )
 
 
-def test_the_example_in_the_format_document_is_true():
+def test_format_document_example_has_its_printed_hash():
     text = (ROOT / "docs" / "format.md").read_text()
     record = re.search(r"^    (\{.*\})$", text, re.M).group(1)
     expected = re.search(r"content hash `([0-9a-f]{64})`", text).group(1)
@@ -110,7 +110,7 @@ def test_the_example_in_the_format_document_is_true():
 
 
 @pytest.mark.parametrize("prefix", [kind.prefix for kind in KINDS.values()])
-def test_an_id_is_its_prefix_a_stamp_and_ten_hex_digits(prefix):
+def test_id_is_prefix_stamp_and_ten_hex_digits(prefix):
     assert re.fullmatch(
         prefix + r"_\d{8}T\d{9}Z_[0-9a-f]{10}",
         ids.make_id(prefix, ids.format_time(ids.now_ms()), ids.random_number()),

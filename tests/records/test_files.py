@@ -49,13 +49,13 @@ def test_path_is_relative_to_the_project(root, monkeypatch, given, stored):
 @pytest.mark.parametrize(
     "given", ["..", "../x", "docs/../../x", "/", "/etc", "../a project 2", "a/b/../../.."]
 )
-def test_a_path_that_climbs_out_is_outside(root, given):
+def test_path_above_the_root_is_outside(root, given):
     assert files.find_project_path(str(root), given) is None
     with pytest.raises(Refused, match="outside the project"):
         files.require_project_path(str(root), given)
 
 
-def test_a_link_counts_as_where_it_leads(root, outside):
+def test_link_counts_as_its_target(root, outside):
     (root / "docs").mkdir()
     (root / "docs" / "guide.md").write_text("x")
     (root / "in").symlink_to("docs")
@@ -77,7 +77,7 @@ def test_a_link_counts_as_where_it_leads(root, outside):
         assert files.find_project_path(str(root), path) is None
 
 
-def test_dots_after_link_resolve_as_system_does(root, outside):
+def test_dots_after_link_resolve_like_the_system(root, outside):
     (root / "a").mkdir()
     (root / "b" / "c").mkdir(parents=True)
     (root / "a" / "x").write_text("the wrong one")
@@ -89,7 +89,7 @@ def test_dots_after_link_resolve_as_system_does(root, outside):
     assert files.find_project_path(str(root), "a/out/../x") is None
 
 
-def test_linked_project_is_the_same(root, tmp_path):
+def test_project_behind_link_has_same_paths(root, tmp_path):
     (root / "a.txt").write_text("x")
     link = tmp_path / "link"
     link.symlink_to(root)
@@ -174,7 +174,7 @@ def test_special_file_is_refused_at_once(root, kind):
         files.hash_file(str(root / "special"))
 
 
-def test_late_fifo_is_not_waited_for(root, monkeypatch):
+def test_fifo_swapped_in_is_not_waited_for(root, monkeypatch):
     os.mkfifo(root / "pipe")
     (root / "file").write_text("x")
     regular = os.stat(root / "file")
@@ -283,7 +283,7 @@ def test_link_in_folder_counts_by_target(folder, outside):
     assert hash_of(folder) != before[0]
 
 
-def test_git_is_left_out_at_every_depth(folder):
+def test_git_folders_are_left_out_at_every_depth(folder):
     before = hash_of(folder)
     (folder / ".git").mkdir()
     (folder / ".git" / "HEAD").write_text("x")
@@ -292,7 +292,7 @@ def test_git_is_left_out_at_every_depth(folder):
     assert hash_of(folder) == before
 
 
-def test_line_break_in_name_is_unambiguous(root):
+def test_line_break_in_name_changes_the_hash(root):
     one, two = root / "one", root / "two"
     one.mkdir()
     two.mkdir()
@@ -319,7 +319,7 @@ def test_special_file_in_folder_is_refused(folder):
         files.hash_folder(str(folder))
 
 
-def test_a_very_deep_folder_is_no_problem(root, monkeypatch):
+def test_very_deep_folder_is_hashed(root, monkeypatch):
     depth = 1500  # beyond what a recursive walk can do
     monkeypatch.chdir(root)
     for _ in range(depth):
@@ -366,5 +366,5 @@ def test_own_records_are_left_out(root, kaizen):
     assert files.measure_path(place, ".") == before
     assert files.measure_path(place, "AI/db/exports")[2] == 1
     for own in ("AI/db", "AI/db/kaizen.db", "AI/db/kaizen.db.lock", "hard link to the database"):
-        with pytest.raises(Refused, match="the records themselves"):
+        with pytest.raises(Refused, match="is the database or contains it"):
             files.measure_path(place, own)

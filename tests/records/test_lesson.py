@@ -125,7 +125,7 @@ def promote_again(root, code, id):
 
 
 @pytest.mark.parametrize("code", ["L2", "L3"])
-def test_kill_within_promotion_leaves_no_row(root, code):
+def test_kill_during_promotion_leaves_no_row(root, code):
     said, _, promoted = apart(kill_in_the_midst, root, code)
 
     assert said == ["inside"]
@@ -144,7 +144,7 @@ def promote_at_once(root, processes):
     return together(*[(try_to_promote, root, id)] * processes)
 
 
-def test_one_of_16_at_once_promotes(root):
+def test_only_one_of_16_concurrent_promotions_succeeds(root):
     answers = apart(promote_at_once, root, 16)
 
     [winner] = [answer for answer in answers if answer.startswith("learning_")]
@@ -177,7 +177,7 @@ def test_id_of_any_kind_is_recognized(kind):
 @pytest.mark.parametrize(
     "text", ["task", "task_", "task_force", "task_2026111", "task_20261116", "other_20261116T", "_"]
 )
-def test_other_text_is_no_id(text):
+def test_other_text_is_not_an_id(text):
     assert reference.parse_kind(text) is None
 
 

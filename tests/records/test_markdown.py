@@ -114,7 +114,7 @@ def test_comments_are_not_entries():
     assert texts("<!-- a\nb --> word") == ["<!-- a\nb --> word"]
 
 
-def test_a_comment_that_never_ends_hides_nothing():
+def test_unclosed_comment_hides_no_text():
     assert texts("- One\n\n<!-- oops\n\n- Two\n") == ["One", "<!-- oops", "Two"]
 
 
@@ -135,7 +135,7 @@ def test_text_around_stub_lines_is_kept():
         assert [entry.text for entry in page.entries] == ["A new one."]
 
 
-def test_foreign_mark_hides_nothing():
+def test_stub_mark_of_another_format_hides_no_text():
     assert texts("<!-- kaizen:stub v1 gotcha 1 2026-11-16 x.md -->\n# Gotchas\n\n- A lesson") == [
         "A lesson"
     ]
@@ -166,11 +166,11 @@ def test_stub_text_is_fixed_per_version():
         ("- a\u2028b\u0085c\x0bd", "a b c d"),
     ],
 )
-def test_the_title_is_the_first_sentence(text, expected):
+def test_title_is_the_first_sentence(text, expected):
     assert titles(text) == [expected]
 
 
-def test_long_title_is_shortened_and_kept():
+def test_long_heading_is_shortened_in_title_only():
     words = " ".join(f"word{number}" for number in range(100))
     heading, item = read_page(f"## {words}\nText.\n\n## Topic\n- {words}").entries
 
@@ -178,7 +178,7 @@ def test_long_title_is_shortened_and_kept():
     assert heading.body == f"{words}\n\nText." and item.body == words
 
 
-def test_a_very_long_line_is_one_entry():
+def test_very_long_line_is_one_entry():
     [entry] = read_page("- " + "x" * 900_000).entries
 
     assert len(entry.title) == 200 and len(entry.summary) == 2_000 and len(entry.body) == 900_000

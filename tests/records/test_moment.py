@@ -25,14 +25,14 @@ def _now(monkeypatch):
         ("2026-11-20T08:00:00.250+02:00", "2026-11-20T06:00:00.250Z"),
     ],
 )
-def test_an_age_lies_behind_and_a_plus_ahead(text, meant):
+def test_age_is_past_and_plus_is_future(text, meant):
     assert moment.read_moment(text) == meant
 
 
 @pytest.mark.parametrize(
     "text", ["+", "+d", "++7d", "+-7d", "-7d", "+7", "+7x", "+1.5d", "+7 d", "", {}, [], None, 7]
 )
-def test_what_is_no_time_is_refused(text):
+def test_invalid_time_is_refused(text):
     with pytest.raises((ValueError, TypeError)):
         moment.read_moment(text)
 
@@ -40,11 +40,11 @@ def test_what_is_no_time_is_refused(text):
 @pytest.mark.parametrize(
     "text", ["+99999999d", "+3000000d", "99999999d", "999999d", "400000d", "+" + "9" * 5_000 + "d"]
 )
-def test_a_year_without_four_digits_is_refused_because_it_would_not_sort(text):
+def test_year_without_four_digits_is_refused(text):
     with pytest.raises((ValueError, OverflowError)):
         moment.read_moment(text)
 
 
-def test_only_what_counts_from_now_is_relative():
+def test_only_ages_and_plus_times_are_relative():
     assert all(map(moment.is_relative, ("7d", "+7d", "12h")))
     assert not any(map(moment.is_relative, ("2026-11-20", "d", "+", None, 7)))

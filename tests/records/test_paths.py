@@ -51,7 +51,7 @@ from kaizen_components.records.files.paths import (
         ("100%_*.md", "100%_done.md", True),
     ],
 )
-def test_a_star_stays_in_its_folder_and_two_cross_folders(glob, path, expected):
+def test_one_star_stays_in_folder_two_cross_folders(glob, path, expected):
     assert matches_glob(glob, path) is expected
 
 
@@ -61,11 +61,11 @@ NAMES = st.text("ab*?[]!.", min_size=1, max_size=5).filter(
 
 
 @generated(NAMES, st.text("ab.", min_size=1, max_size=5))
-def test_within_one_folder_a_glob_means_what_fnmatch_means(glob, name):
+def test_glob_within_a_folder_matches_like_fnmatch(glob, name):
     assert matches_glob(glob, name) is (fnmatch.fnmatchcase(name, glob) or name == glob)
 
 
-def test_a_glob_made_to_be_slow_is_not(root):
+def test_hostile_glob_is_matched_fast(root):
     assert not matches_glob("/".join(["**", "a*a*a*a*a*a*a*b"] * 20), "/".join(["a" * 60] * 60))
 
 
@@ -82,12 +82,12 @@ def test_a_glob_made_to_be_slow_is_not(root):
         "\\\\server\\x",
     ],
 )
-def test_a_path_from_outside_the_project_is_refused(root, path):
+def test_path_outside_the_project_is_refused(root, path):
     with pytest.raises(Refused, match="project's root"):
         normalize_globs(str(root), [path])
 
 
-def test_globs_are_stored_in_one_spelling_and_a_folder_is_all_that_is_below_it(root):
+def test_globs_are_normalized_and_folders_include_all_below(root):
     (root / "src").mkdir()
 
     assert normalize_globs(
@@ -102,14 +102,14 @@ def test_globs_are_stored_in_one_spelling_and_a_folder_is_all_that_is_below_it(r
 
 
 @pytest.mark.parametrize("glob", ["src/**.py", "a**/x", "***"])
-def test_two_stars_that_do_not_stand_alone_are_explained(root, glob):
+def test_two_stars_beside_other_text_are_refused(root, glob):
     with pytest.raises(Usage, match="not a valid glob") as refused:
         normalize_globs(str(root), [glob])
 
     assert "src/**/*.py" in refused.value.next
 
 
-def test_a_file_somebody_works_on_may_be_given_in_full(root):
+def test_absolute_path_inside_the_project_becomes_relative(root):
     assert (
         normalize_path(str(root), str(root / "src" / "x.py"))
         == normalize_path(str(root), "./src/x.py")
@@ -165,19 +165,17 @@ def tree(root, tmp_path):
         (["nowhere/**", "src/x.py/z"], []),
     ],
 )
-def test_globs_find_files_but_follow_no_link_and_leave_out_repository_and_database(
-    tree, globs, found
-):
+def test_globs_find_files_without_links_repository_or_database(tree, globs, found):
     assert tree().find_matches(globs) == found
 
 
-def test_what_globs_find_is_what_they_fit(tree):
+def test_find_matches_agrees_with_matches_glob(tree):
     every = tree().find_matches(["**"])
     for glob in ("src/**", "**/*.py", "*/*", "src/?.py", "**/b/**", "*.md", "[st]*/*.py"):
         assert tree().find_matches([glob]) == [path for path in every if matches_glob(glob, path)]
 
 
-def test_the_hash_changes_with_content_names_modes_and_links_and_not_otherwise(tree, root):
+def test_hash_changes_with_content_names_modes_and_links(tree, root):
     hashes = [tree().hash_matches(["src/**"])]
 
     def changed(act):
@@ -195,7 +193,7 @@ def test_the_hash_changes_with_content_names_modes_and_links_and_not_otherwise(t
     assert tree().hash_matches(["nowhere/*"]) == hash_tree([])
 
 
-def test_staleness_says_which_files_were_modified_or_that_none_is_left(tree, root):
+def test_staleness_names_modified_files_or_reports_none_left(tree, root):
     recorded = tree().hash_matches(["src/*.py"])
     for path in (root / "src" / "x.py", root / "src" / "a" / "y.py"):
         os.utime(path, (1_000_000_000, 1_000_000_000))
@@ -213,5 +211,5 @@ def test_staleness_says_which_files_were_modified_or_that_none_is_left(tree, roo
     (root / "src" / "dead.py").unlink()
     assert check_staleness(tree(), ["src/*.py"], recorded, at) == {
         "stale": True,
-        "stale_because": "No file fits src/*.py any more.",
+        "stale_because": "No file matches src/*.py any more.",
     }

@@ -22,7 +22,7 @@ def found(kaizen, query, **more):
     return [row["title"] for row in kaizen("W9", query=query, **more)["records"]]
 
 
-def test_any_word_may_match_and_more_is_better(kaizen):
+def test_any_word_matches_and_more_words_rank_higher(kaizen):
     add(kaizen, "The parser")
     add(kaizen, "The cache and the parser")
     add(kaizen, "Something else")
@@ -30,27 +30,27 @@ def test_any_word_may_match_and_more_is_better(kaizen):
     assert found(kaizen, "cache parser") == ["The cache and the parser", "The parser"]
 
 
-def test_a_word_in_the_title_counts_more_than_one_in_the_body(kaizen):
+def test_title_word_ranks_above_body_word(kaizen):
     add(kaizen, "Words", body="the gate is here")
     add(kaizen, "The gate", body="words")
 
     assert found(kaizen, "gate") == ["The gate", "Words"]
 
 
-def test_other_forms_of_a_word_and_accents_match(kaizen):
+def test_word_forms_and_accents_match(kaizen):
     add(kaizen, "Retrying the résumé")
 
     assert found(kaizen, "retries") == found(kaizen, "RESUME") == ["Retrying the résumé"]
 
 
-def test_a_phrase_must_stand_together(kaizen):
+def test_phrase_matches_adjacent_words_only(kaizen):
     add(kaizen, "write the gate")
     add(kaizen, "the write gate")
 
     assert found(kaizen, '"write gate"') == ["the write gate"]
 
 
-def test_a_must_is_required_and_the_rest_ranks(kaizen):
+def test_plus_term_is_required_and_other_terms_rank(kaizen):
     add(kaizen, "alpha")
     add(kaizen, "alpha beta")
     add(kaizen, "beta gamma")
@@ -64,19 +64,19 @@ def test_a_must_is_required_and_the_rest_ranks(kaizen):
     ['"', "'", "AND", "OR NOT", "*", ":", "title:", "a*", "(", "🙂", "+", "-", "^x", "NEAR(a b)", '+"', '""', "%", "_",
      "\\", "a AND", '"unfinished phrase', "x" * 1000, "{}", "col : x", "\u202ex", "\u202e x", "\U00018cd6", "\ue000"],
 )  # fmt: skip
-def test_whatever_is_in_a_query_is_text(kaizen, query):
+def test_search_accepts_any_query_characters(kaizen, query):
     add(kaizen, "and or not near title")
     kaizen("W9", query=query)
 
 
-def test_words_that_are_operators_elsewhere_are_found(kaizen):
+def test_fts5_operators_are_searched_as_words(kaizen):
     add(kaizen, "NEAR the end AND beyond")
     add(kaizen, "nothing")
 
     assert found(kaizen, "AND") == found(kaizen, "near") == ["NEAR the end AND beyond"]
 
 
-def test_percent_and_underscore_are_plain(kaizen):
+def test_percent_and_underscore_are_not_wildcards(kaizen):
     add(kaizen, "the task_id column")
     add(kaizen, "the taskXid column")
 
@@ -88,10 +88,12 @@ def test_percent_and_underscore_are_plain(kaizen):
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.text(min_size=1, max_size=60).filter(lambda text: text.strip() and "\0" not in text))
-def test_no_text_is_a_syntax_error(shared, query):
+def test_parsed_query_is_always_valid_fts5(shared, query):
     must, may = full_text.parse_query(query)
     if must or may:
-        shared.store.reader().tuples(full_text.SCORE, (full_text._match(must, may), 0, 2**62, 5))
+        shared.store.reader().tuples(
+            full_text.SCORE, (full_text._format_match(must, may), 0, 2**62, 5)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +104,7 @@ def shared(tmp_path_factory):
     door.close()
 
 
-def test_a_changed_text_is_found_by_its_new_words_only(kaizen):
+def test_changed_text_is_found_by_new_words_only(kaizen):
     id = add(kaizen, "Old words", "First summary.")
     kaizen("W2", id=id, title="New words", note="renamed")
     kaizen("W2", id=id, summary="Second summary.")
@@ -112,7 +114,7 @@ def test_a_changed_text_is_found_by_its_new_words_only(kaizen):
     assert kaizen("K8")["verified"] and kaizen("K1", integrity=True)["integrity"]["derived"] == "ok"
 
 
-def test_a_batch_that_adds_and_changes_leaves_one_entry(kaizen, root):
+def test_batch_indexes_only_the_final_text(kaizen, root):
     (root / "b.jsonl").write_text(
         '{"command": "W1", "args": {"title": "Before", "summary": "x"}}\n'
         '{"command": "W2", "args": {"id": "$1.id", "title": "Between"}}\n'
@@ -129,7 +131,7 @@ def test_a_batch_that_adds_and_changes_leaves_one_entry(kaizen, root):
     )
 
 
-def test_what_is_purged_is_not_found_and_what_a_purged_revision_hid_is_again(kaizen):
+def test_purge_removes_test_texts_and_restores_original_ones(kaizen):
     add(kaizen, "A trial", test=True)
     id = add(kaizen, "Original")
     kaizen("W2", id=id, title="Renamed", test=True)
@@ -140,7 +142,7 @@ def test_what_is_purged_is_not_found_and_what_a_purged_revision_hid_is_again(kai
     assert found(kaizen, "original") == ["Original"]
 
 
-def test_a_refused_write_leaves_nothing_to_find(kaizen, root):
+def test_refused_write_leaves_nothing_in_the_index(kaizen, root):
     kaizen("K1")
     (root / "b.jsonl").write_text(
         '{"command": "W1", "args": {"title": "Ghost", "summary": "x"}}\n{"command": "W1"}\n'
@@ -151,7 +153,7 @@ def test_a_refused_write_leaves_nothing_to_find(kaizen, root):
     assert found(kaizen, "ghost") == []
 
 
-def test_filters_apply_to_what_is_found(kaizen):
+def test_filters_limit_search_results(kaizen):
     for number in range(30):
         add(kaizen, f"needle {number}", scope="engine" if number % 10 == 0 else "docs")
 
@@ -159,7 +161,7 @@ def test_filters_apply_to_what_is_found(kaizen):
     assert kaizen("W9", query="needle", limit=5)["more"] is True
 
 
-def test_an_index_that_lost_records_is_noticed_and_made_anew(kaizen):
+def test_incomplete_index_is_reported_and_rebuilt(kaizen):
     add(kaizen, "Lost and found")
     with kaizen.store.begin_write_transaction() as connection:
         connection.execute("DELETE FROM search_docsize")
@@ -198,11 +200,11 @@ def pruned(large, monkeypatch):
     return large
 
 
-def test_in_a_large_database_the_rare_word_decides(pruned):
+def test_large_search_ranks_the_rare_word_first(pruned):
     assert "rare500" in found(pruned, "common1 common2 rare500")[0].split()
 
 
-def test_in_a_large_database_common_words_tell_between_equals(pruned):
+def test_large_search_breaks_ties_by_common_words(pruned):
     titles = found(pruned, "seldom7 common2", limit=10)
     first, last = titles[0].split(), found(pruned, "seldom7", limit=1000)
 
@@ -210,14 +212,14 @@ def test_in_a_large_database_common_words_tell_between_equals(pruned):
     assert all("seldom7" in title.split() for title in titles) and len(last) > 50
 
 
-def test_in_a_large_database_a_query_of_common_words_finds_the_newest_that_have_most(pruned):
+def test_large_search_finds_newest_records_with_all_words(pruned):
     titles = found(pruned, "common0 common1 common2", limit=20)
 
     assert len(titles) == 20
     assert all({"common0", "common1", "common2"} <= set(title.split()) for title in titles)
 
 
-def test_rarer_of_two_common_words_counts_more(tmp_path, monkeypatch):
+def test_rarer_of_two_common_words_ranks_higher(tmp_path, monkeypatch):
     for name, value in {"LARGE": 100, "SCORED_MAX": 80, "WINDOW": 300, "PROBED": 20}.items():
         monkeypatch.setattr(full_text, name, value)
     titles = ["seldom half x", "seldom often x"]
@@ -230,7 +232,7 @@ def test_rarer_of_two_common_words_counts_more(tmp_path, monkeypatch):
         assert found(door, "seldom half often", limit=2) == ["seldom half x", "seldom often x"]
 
 
-def test_rarer_word_counts_more_over_all_kinds(kaizen):
+def test_rarer_word_ranks_higher_across_kinds(kaizen):
     for title in ("rare", "common", "common", "common"):
         add(kaizen, title)
     reader = RecordReader(kaizen.store.reader(), "agent")
@@ -238,22 +240,20 @@ def test_rarer_word_counts_more_over_all_kinds(kaizen):
     assert rank_all_kinds(reader, "rare common").best[0] == ("task", 1)
 
 
-def test_in_a_large_database_a_must_is_kept(pruned):
+def test_large_search_requires_plus_terms(pruned):
     assert all("common0" in title.split() for title in found(pruned, "+common0 seldom3", limit=30))
     assert found(pruned, "+rare100 +rare200") == []
     assert found(pruned, "nowhere") == []
 
 
-def test_in_a_large_database_the_answer_is_that_of_plain_bm25_when_no_word_is_common(
-    large, monkeypatch
-):
+def test_large_search_equals_bm25_without_common_words(large, monkeypatch):
     plain = found(large, "seldom3 rare700 seldom9", limit=10)
     monkeypatch.setattr(full_text, "LARGE", 100)
 
     assert found(large, "seldom3 rare700 seldom9", limit=10) == plain
 
 
-def test_in_a_large_database_a_filter_and_a_large_limit_leave_nothing_out(tmp_path, monkeypatch):
+def test_large_search_with_filter_or_limit_is_complete(tmp_path, monkeypatch):
     for name, value in {"LARGE": 100, "SCORED_MAX": 50, "WINDOW": 40, "PROBED": 20}.items():
         monkeypatch.setattr(full_text, name, value)
     door = Door(str(tmp_path), keep_open=True)

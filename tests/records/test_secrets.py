@@ -521,7 +521,7 @@ EXAMPLES = {kind: [text for of, text in REAL if of == kind] for kind, _ in REAL}
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
-def test_secret_is_found_by_its_kind_in_any_text_and_json(kind):
+def test_every_secret_is_found_in_text_and_json(kind):
     for at, secret in enumerate(EXAMPLES[kind]):
         example = f"{kind} {at}: {secret!r}"
         for place in PLACES:
@@ -549,7 +549,7 @@ def rate(form, alphabet, length):
     return sum(bool(scan.find_secret(text)) for text in texts) / 500
 
 
-def test_nearly_every_random_value_with_signs_is_refused():
+def test_random_secret_values_are_refused():
     names = ["secret", "API_TOKEN", "api_key", "SECRET_KEY"]
     forms = ["{}=@", "{}: @", '{} = "@"', "{}='@'", '"{}": "@",', "export MY_{}=@"]
     for form in [form.format(name) for name in names for form in forms]:
@@ -569,20 +569,20 @@ def test_django_key_in_env_line_or_settings_is_refused():
         assert rate(form, DJANGO, 50) >= 0.97, form
 
 
-def test_nearly_every_random_password_of_any_signs_is_refused():
+def test_random_passwords_are_refused():
     signs = "".join(sign for sign in string.punctuation if sign not in "'\"`\\")
     for form in ("DB_PASSWORD=@", "export PGPASSWORD=@", "DB_PASSWORD='@'"):
         assert rate(form, ALNUM + signs, 16) >= 0.93, form
 
 
-def test_plain_word_right_behind_its_name_is_a_password():
+def test_word_right_after_password_equals_is_refused():
     for name in ("password", "passwd", "pwd", "PASSWORD"):
         for form in ("{0}=@", "{0}=@ host=db", "?{0}=@&x=1", "DB_{0}=@", "# {0}=@"):
             text = form.format(name).replace("@", "let" + "mein")
             assert scan.find_secret(text) == "password assignment", text
 
 
-def test_plain_word_in_a_call_or_in_prose_is_no_password():
+def test_word_in_call_or_prose_passes():
     for form in (
         "connect(password=@)", "login(user=a, password=@, b=c)", "password: @", "password = @"
     ):  # fmt: skip
@@ -615,7 +615,7 @@ AFTER_A_WORD = (
 )  # fmt: skip
 
 
-def test_prefix_begins_a_word_after_anything_but_a_letter_or_digit():
+def test_prefix_after_a_letter_is_ignored():
     for before in AFTER_A_WORD:
         assert scan.find_secret("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token", (
             before
@@ -636,7 +636,7 @@ def test_path_names_where_the_secret_is():
     assert scan.find_secret_in({3: token}) == ("[3]", "GitHub token")
 
 
-def test_key_that_is_a_secret_is_refused_and_not_repeated():
+def test_secret_key_name_is_refused_and_hidden():
     token = "gh" + "p_" + some(ALNUM, 36)
 
     assert scan.find_secret_in({"env": {"a": 1, token: {"b": token}}}) == (
@@ -656,7 +656,7 @@ BY_KEY = [
 ]
 
 
-def test_value_is_judged_by_its_key():
+def test_value_under_a_secret_name_is_refused():
     for key, value, kind in BY_KEY:
         for inside, path in ((value, ""), (["a", value], "[1]"), ({"value": value}, ".value")):
             assert scan.find_secret_in({"env": {key: inside}}) == (f".env.{key}{path}", kind), kind
@@ -676,14 +676,14 @@ def test_ordinary_value_passes():
         assert scan.find_secret_in([value, {"a": value}]) is None, value
 
 
-def test_private_key_spread_over_the_lines_of_a_list_is_refused():
+def test_private_key_split_into_a_list_is_refused():
     assert scan.find_secret_in({"source": pem("RSA PRIVATE KEY").split("\n")}) == (
         "",
         "private key",
     )
 
 
-def test_value_nested_deeper_than_the_stack_is_walked():
+def test_very_deeply_nested_secret_is_found():
     value = "gh" + "p_" + some(ALNUM, 36)
     for _ in range(20_000):
         value = [value]
@@ -692,7 +692,7 @@ def test_value_nested_deeper_than_the_stack_is_walked():
 
 
 @given(st.text() | st.text(alphabet="abkpsey01234:/=_-.'\"\\\n\t $<{@\x00\ud800🔑"))
-def test_no_text_makes_it_raise(text):
+def test_scan_of_any_text_does_not_raise(text):
     opening = pem("PRIVATE KEY")[:27]
     for hit in ("", "password=", "token: '", "gh" + "p_", "eyJ", "x://:", "Bearer ", opening):
         scan.find_secret(hit + text)
@@ -706,13 +706,13 @@ JSON_VALUES = st.recursive(
 
 
 @given(JSON_VALUES)
-def test_no_value_makes_it_raise(value):
+def test_scan_of_any_value_does_not_raise(value):
     scan.find_secret_in(value)
     scan.find_secret_in({"password": value, "\ud800": value})
 
 
 @given(JSON_VALUES, st.text(alphabet=ALNUM))
-def test_secret_anywhere_in_a_value_is_found_and_never_returned(value, key):
+def test_secret_is_found_and_never_returned(value, key):
     token = "gh" + "p_" + some(ALNUM, 36)
     path, kind = scan.find_secret_in({"a": value, "b" + key: [value, {"c": token}]})
 
@@ -720,7 +720,7 @@ def test_secret_anywhere_in_a_value_is_found_and_never_returned(value, key):
     assert token not in path + kind
 
 
-def test_clean_text_is_scanned_without_any_import():
+def test_clean_text_is_scanned_without_imports():
     code = """
 import os, sys  # every Python that runs site has os
 before = set(sys.modules)
@@ -765,7 +765,7 @@ def is_done_within(times, small, function, argument):
     return any(cpu_seconds(function, argument) <= bound_s for _ in range(3))
 
 
-def test_time_grows_in_proportion_to_a_hostile_text():
+def test_hostile_text_is_scanned_in_linear_time():
     slow = []
     for part in HOSTILE:
         large = (part * (1_000_000 // len(part) + 1))[:1_000_000]
@@ -775,13 +775,13 @@ def test_time_grows_in_proportion_to_a_hostile_text():
     assert slow == []
 
 
-def test_payload_of_many_short_strings_costs_about_as_much_as_one_text():
+def test_many_short_strings_are_scanned_fast():
     rows = [{"title": f"row {at}", "state": "done"} for at in range(20_000)]
 
     assert is_done_within(100, json.dumps(rows), scan.find_secret_in, rows)
 
 
-def test_page_for_users_names_every_kind_and_can_be_recorded():
+def test_secrets_page_names_every_kind():
     page = (ROOT / "docs" / "secrets.md").read_text(encoding="utf-8")
     kinds = {row[0] for table in (scan.PREFIXED, scan.SHAPES, scan.NAMED) for row in table}
 

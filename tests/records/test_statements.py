@@ -32,7 +32,7 @@ def plan(connection, sql):
 
 
 @pytest.mark.parametrize(("sql", "kind"), list(constants()))
-def test_a_statement_fits_the_schema(kaizen, sql, kind):
+def test_statement_fits_the_schema(kaizen, sql, kind):
     kaizen("K1")
     conditions = dict.fromkeys(("asked", "condition", "learning", "learned"), "1")
     filled = sql.format(kind=kind, next_kind="learning", where="", driver="s", **conditions)
@@ -53,7 +53,7 @@ def test_a_statement_fits_the_schema(kaizen, sql, kind):
     ],
     ids=["ready", "reaches", "existing", "parent", "around", "entry", "frontier"],
 )
-def test_an_everyday_question_is_answered_by_indexes(kaizen, sql):
+def test_everyday_query_uses_indexes(kaizen, sql):
     kaizen("K1")
     steps = plan(kaizen.store.reader(), sql)
     scans = [step for step in steps if step.startswith("SCAN") and "USING" not in step]
@@ -74,7 +74,7 @@ def test_an_everyday_question_is_answered_by_indexes(kaizen, sql):
     ] == []
 
 
-def test_ready_tasks_come_in_order_from_the_index(kaizen):
+def test_ready_tasks_are_read_in_index_order(kaizen):
     kaizen("K1")
     steps = plan(kaizen.store.reader(), task.READY)
 
@@ -103,7 +103,7 @@ class Recorder:
         ({"actor": "x"}, "actor"),
     ],
 )
-def test_a_filtered_list_uses_the_index_of_its_filter(kaizen, filters, index):
+def test_filtered_list_uses_the_index_of_its_filter(kaizen, filters, index):
     kaizen("K1")
     recorder = Recorder()
     names = ("status", "actor", "scope", "priority", "holder", "since", "until")

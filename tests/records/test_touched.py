@@ -78,7 +78,7 @@ def test_no_repository_gives_no_files(root, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
-def test_hanging_git_is_not_waited_for(root, monkeypatch, tmp_path):
+def test_hanging_git_gives_no_files(root, monkeypatch, tmp_path):
     (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")

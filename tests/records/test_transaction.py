@@ -17,7 +17,7 @@ from kaizen_components.store.gate import is_held
 TASK = {"title": "A task", "summary": "That somebody wrote."}
 
 
-def test_two_that_keep_their_connections_write_one_log(kaizen, root):
+def test_two_long_lived_doors_write_one_log(kaizen, root):
     other = Door(str(root), keep_open=True)
     written = [
         door("W1", **TASK)["log_index"] for _ in range(5) for door in (kaizen, other, kaizen)
@@ -28,7 +28,7 @@ def test_two_that_keep_their_connections_write_one_log(kaizen, root):
     assert kaizen("K8")["entries"] == 15
 
 
-def test_a_refused_write_leaves_the_remembered_end_as_it_was(kaizen):
+def test_refused_write_keeps_the_cached_log_end(kaizen):
     kaizen("W1", **TASK)
     with pytest.raises(KaizenError):
         kaizen("K5", file=str(_batch(kaizen)))
@@ -50,7 +50,7 @@ class Interrupted(Exception):
     pass
 
 
-def test_an_exception_from_a_signal_leaves_the_door_usable(kaizen):
+def test_door_is_usable_after_signal_exceptions(kaizen):
     """A host's own time limit may strike between any two lines; afterwards everything goes on."""
 
     def strike(number, frame):
@@ -79,7 +79,7 @@ def test_an_exception_from_a_signal_leaves_the_door_usable(kaizen):
     assert kaizen("K8")["verified"]
 
 
-def test_a_door_whose_folder_was_removed_makes_it_anew(kaizen, root):
+def test_door_recreates_a_removed_data_folder(kaizen, root):
     kaizen("W1", **TASK)
     shutil.rmtree(root / "AI")
 
@@ -89,7 +89,7 @@ def test_a_door_whose_folder_was_removed_makes_it_anew(kaizen, root):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-def test_a_fork_does_not_open_the_gate_of_its_parent(kaizen, root):
+def test_forked_child_waits_for_its_parents_gate(kaizen, root):
     kaizen("W1", **TASK)
     lock = kaizen.store.place.lock
     with kaizen.store.gate:
@@ -106,7 +106,7 @@ def test_a_fork_does_not_open_the_gate_of_its_parent(kaizen, root):
         assert is_held(lock)
 
 
-def test_waiting_for_the_gate_leaves_the_callers_alarm_running(kaizen):
+def test_gate_wait_keeps_the_callers_alarm(kaizen):
     kaizen("W1", **TASK)
     rung = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))

@@ -37,7 +37,7 @@ def test_commit_does_not_change_the_hash(repository, tmp_path):
     assert hash_of(repository) == hash_of(plain)
 
 
-def test_the_hash_is_what_the_format_says(root):
+def test_tree_hash_follows_the_documented_format(root):
     import hashlib
 
     (root / "b").write_text("x")
@@ -51,7 +51,7 @@ def test_the_hash_is_what_the_format_says(root):
     assert hash_of(root) == hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def test_a_cache_never_hides_a_change(repository, tmp_path):
+def test_cache_never_hides_a_change(repository, tmp_path):
     cache = tmp_path / "cache.json"
     old = time.time() - 100
     os.utime(repository / "a.txt", (old, old))
@@ -67,14 +67,14 @@ def test_a_cache_never_hides_a_change(repository, tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"a.txt": [1]}', b"\xff\xfe", b'{"a.txt": null}']
 )
-def test_a_broken_cache_is_ignored(repository, tmp_path, content):
+def test_broken_cache_is_ignored(repository, tmp_path, content):
     cache = tmp_path / "cache.json"
     cache.write_bytes(content)
 
     assert hash_of(repository, cache) == hash_of(repository)
 
 
-def test_unusual_file_names_count(repository):
+def test_files_with_unusual_names_change_the_hash(repository):
     first = hash_of(repository)
     for name in (b"with\nnewline", b" blank ", b"broken-\xff", "ümlaut".encode()):
         with open(os.path.join(os.fsencode(repository), name), "wb"):
@@ -84,7 +84,7 @@ def test_unusual_file_names_count(repository):
         first = second
 
 
-def test_a_repository_inside_counts_with_its_files(repository):
+def test_nested_repository_counts_with_its_files(repository):
     inner = repository / "inner"
     inner.mkdir()
     git(inner, "init", "-q")

@@ -30,7 +30,7 @@ def connection(path):
     opened.close()
 
 
-def test_rows_come_as_dicts_in_the_order_of_the_columns(connection):
+def test_rows_are_dicts_in_column_order(connection):
     connection.execute("INSERT INTO t (x) VALUES (?)", ("a",))
 
     assert connection.rows("SELECT x, seq FROM t") == [{"x": "a", "seq": 1}]
@@ -46,12 +46,12 @@ def test_rows_come_as_dicts_in_the_order_of_the_columns(connection):
         ("INSERT INTO t (seq, x) VALUES (1, 'a'), (1, 'b')", Conflict),
     ],
 )
-def test_a_refused_row_is_our_own_error(connection, sql, error):
+def test_row_against_a_constraint_raises_conflict(connection, sql, error):
     with pytest.raises(error):
         connection.execute(sql)
 
 
-def test_a_missing_reference_is_not_found(connection):
+def test_missing_reference_raises_not_found(connection):
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("CREATE TABLE u (x TEXT REFERENCES t (x)) STRICT")
 
@@ -59,7 +59,7 @@ def test_a_missing_reference_is_not_found(connection):
         connection.execute("INSERT INTO u VALUES ('nobody')")
 
 
-def test_parameters_are_counted_because_libsql_does_not(connection):
+def test_wrong_number_of_parameters_raises_assertion_error(connection):
     assert driver_connect()(":memory:").execute("SELECT ?", ()).fetchone() == (None,)
 
     with pytest.raises(AssertionError):
@@ -68,7 +68,7 @@ def test_parameters_are_counted_because_libsql_does_not(connection):
         connection.execute("SELECT 1", ("extra",))
 
 
-def test_values_that_libsql_would_change_never_reach_it(connection):
+def test_nul_text_and_oversized_integers_are_refused(connection):
     raw = driver_connect()(":memory:")
     assert isinstance(raw.execute("SELECT ?", (2**63,)).fetchone()[0], float)
 
@@ -77,7 +77,7 @@ def test_values_that_libsql_would_change_never_reach_it(connection):
             connection.execute("SELECT ?", (value,))
 
 
-def test_text_that_is_not_utf8_is_an_integrity_error_and_not_a_panic(connection, path):
+def test_non_utf8_text_raises_integrity(connection, path):
     other = sqlite3.connect(path)
     other.execute("INSERT INTO t (x) VALUES (CAST(x'ff41' AS TEXT))")
     other.commit()
@@ -87,7 +87,7 @@ def test_text_that_is_not_utf8_is_an_integrity_error_and_not_a_panic(connection,
         connection.rows("SELECT x FROM t")
 
 
-def test_a_locked_database_is_busy(connection, path):
+def test_locked_database_raises_busy(connection, path):
     script = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN EXCLUSIVE'); "
     script += "print('locked', flush=True); sys.stdin.read()"
     # In a process of its own: file locks of one process do not exclude each other.
@@ -102,7 +102,7 @@ def test_a_locked_database_is_busy(connection, path):
     other.communicate()
 
 
-def test_a_file_that_is_no_database_is_an_integrity_error(tmp_path):
+def test_text_file_raises_integrity(tmp_path):
     path = tmp_path / "notes.db"
     path.write_bytes(b"just some text, long enough to be read as a header of a file" * 20)
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_no_database_is_an_integrity_error(tmp_path):
         connection.value("SELECT count(*) FROM sqlite_master")
 
 
-def test_a_reader_cannot_write(connection, path):
+def test_reader_cannot_write(connection, path):
     reader = Connection(path, read_only=True)
 
     with pytest.raises(Unavailable):
@@ -119,7 +119,7 @@ def test_a_reader_cannot_write(connection, path):
     reader.close()
 
 
-def test_a_reader_does_not_create_a_file(tmp_path):
+def test_reader_does_not_create_a_file(tmp_path):
     with pytest.raises(Unavailable):
         Connection(str(tmp_path / "nothing.db"), read_only=True)
     assert os.listdir(tmp_path) == []
@@ -128,7 +128,7 @@ def test_a_reader_does_not_create_a_file(tmp_path):
 @pytest.mark.parametrize(
     "name", ["plain.db", "a b.db", "per%cent.db", "que?ry.db", "ha#sh.db", "ünï 日本.db", "it's.db"]
 )
-def test_a_reader_opens_a_file_of_any_name(tmp_path, name):
+def test_reader_opens_file_names_with_special_characters(tmp_path, name):
     writer = Connection(str(tmp_path / name))
     writer.execute("CREATE TABLE t (x TEXT) STRICT")
     writer.close()
@@ -138,7 +138,7 @@ def test_a_reader_opens_a_file_of_any_name(tmp_path, name):
     reader.close()
 
 
-def test_closing_twice_is_harmless_and_a_closed_connection_is_not_used(connection):
+def test_closed_connection_can_be_closed_but_not_used(connection):
     connection.close()
     connection.close()
 
@@ -146,14 +146,14 @@ def test_closing_twice_is_harmless_and_a_closed_connection_is_not_used(connectio
         connection.execute("SELECT 1")
 
 
-def test_libsqls_own_script_call_hides_errors_so_we_split_statements():
+def test_libsql_connection_script_hides_errors():
     raw = driver_connect()(":memory:", isolation_level=None)
     raw.executescript("CREATE TABLE a (x); INSERT INTO nowhere VALUES (1); CREATE TABLE b (x);")
 
     assert raw.execute("SELECT count(*) FROM sqlite_master").fetchone() == (1,)
 
 
-def test_a_cursors_script_call_tells_its_errors_so_rows_can_wait_for_one():
+def test_libsql_cursor_script_raises_errors():
     raw = driver_connect()(":memory:", isolation_level=None)
 
     with pytest.raises(ValueError, match="no such table"):
@@ -163,14 +163,12 @@ def test_a_cursors_script_call_tells_its_errors_so_rows_can_wait_for_one():
 
 
 class TestRowsThatWait:
-    def test_they_are_there_for_whoever_asks(self, connection):
+    def test_query_sees_pending_rows(self, connection):
         connection.insert("t", {"seq": 1, "x": "a"})
 
         assert connection.value("SELECT x FROM t") == "a"
 
-    def test_one_that_is_refused_is_our_own_error_and_takes_the_transaction_with_it(
-        self, connection
-    ):
+    def test_refused_row_raises_conflict_and_stores_nothing(self, connection):
         connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.insert("t", {"seq": 2, "x": "no"})
@@ -180,7 +178,7 @@ class TestRowsThatWait:
 
         assert connection.value("SELECT count(*) FROM t") == 0
 
-    def test_those_of_a_write_that_is_rolled_back_are_forgotten(self, connection):
+    def test_rollback_discards_pending_rows(self, connection):
         connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.roll_back()
@@ -190,7 +188,7 @@ class TestRowsThatWait:
 
         assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
 
-    def test_a_write_that_was_left_open_does_not_reach_into_the_next(self, connection):
+    def test_next_write_rolls_back_an_open_one(self, connection):
         connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.flush()
@@ -200,7 +198,7 @@ class TestRowsThatWait:
 
         assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
 
-    def test_more_than_one_script_holds_are_all_there_in_their_order(self, connection):
+    def test_hundred_rows_are_stored_in_order(self, connection):
         connection.begin_write(0)
         for number in range(1, 101):
             connection.insert("t", {"seq": number, "x": f"row {number}"})
@@ -217,7 +215,7 @@ class TestRowsThatWait:
     @example("'; DROP TABLE v; --", 2**63 - 1)
     @example('?1 :x \\ "\n\r', -(2**63))
     @example("long " * 1_000, 2**53 + 1)
-    def test_values_come_back_as_they_were(self, text, number):
+    def test_values_are_read_back_unchanged(self, text, number):
         connection = Connection(":memory:")
         connection.execute("CREATE TABLE v (a TEXT, b INTEGER, c REAL, d TEXT) STRICT")
         connection.insert("v", {"a": text, "b": number, "c": 0.1 + 0.2, "d": None})
@@ -226,12 +224,12 @@ class TestRowsThatWait:
         connection.close()
 
     @pytest.mark.parametrize("value", ["a\0b", 2**63, -(2**63) - 1])
-    def test_what_sqlite_would_change_is_never_written(self, connection, value):
+    def test_nul_text_and_oversized_integers_are_not_inserted(self, connection, value):
         with pytest.raises(AssertionError):
             connection.insert("t", {"x": value})
 
 
-def test_a_write_waits_for_a_program_that_has_the_lock(connection, path):
+def test_write_waits_for_another_programs_lock(connection, path):
     connection.rows("PRAGMA journal_mode = WAL")
     script = (
         "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
@@ -251,7 +249,7 @@ def test_a_write_waits_for_a_program_that_has_the_lock(connection, path):
     assert connection.tuples("SELECT x FROM t") == [("in time",)]
 
 
-def test_a_migration_file_is_split_into_whole_statements():
+def test_migration_files_are_split_into_complete_statements():
     folder = os.path.dirname(sys.modules["kaizen_components.store.migrate"].FOLDER)
     for _, name in list_migrations():
         with open(os.path.join(folder, "migrations", name), encoding="utf-8") as file:
@@ -263,12 +261,12 @@ def test_a_migration_file_is_split_into_whole_statements():
 @pytest.mark.parametrize(
     "text", ["CREATE TABLE a (x)", "CREATE TABLE a (x); -- why", "CREATE TABLE a (x); SELECT 1;"]
 )
-def test_an_unfinished_or_hidden_statement_is_our_own_mistake(text):
+def test_unfinished_or_second_statement_raises_assertion_error(text):
     with pytest.raises(AssertionError):
         list(split_statements(text))
 
 
-def test_without_click_a_question_for_help_is_answered_with_how_to_install_it(tmp_path):
+def test_help_without_click_says_how_to_install(tmp_path):
     script = (
         "import sys; sys.modules['click'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['W1', '--help']))"
@@ -282,7 +280,7 @@ def test_without_click_a_question_for_help_is_answered_with_how_to_install_it(tm
     assert done.returncode == 5 and "setup/setup.sh" in done.stderr
 
 
-def test_an_old_python_gets_one_line():
+def test_old_python_gets_one_error_line():
     olds = [
         path
         for version in ("3.8", "3.9", "3.10")
@@ -302,7 +300,7 @@ def test_an_old_python_gets_one_line():
         )
 
 
-def test_without_the_driver_the_answer_is_how_to_install_it(tmp_path):
+def test_missing_driver_error_says_how_to_install(tmp_path):
     script = (
         "import sys; sys.modules['libsql'] = sys.modules['libsql_experimental'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['W1', '--title', 't', '--summary', 's', '--json']))"
@@ -320,7 +318,7 @@ def test_without_the_driver_the_answer_is_how_to_install_it(tmp_path):
 @pytest.mark.parametrize(
     "number", [2**31 - 1, 2**31, -(2**63), -(2**31) - 1, 2**40 + 1, 2**53 + 1, 2**62 + 1, 2**63 - 1]
 )
-def test_a_large_integer_stays_one(connection, number):
+def test_large_integers_stay_integers(connection, number):
     assert driver_connect()(":memory:").execute("SELECT typeof(?)", (2**31,)).fetchone() == (
         "real",
     )

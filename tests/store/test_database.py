@@ -37,7 +37,7 @@ def db_path(root):
         ("W3", "--task-id", "x", "--title", "t", "--summary", "s"),
     ],
 )  # fmt: skip
-def test_without_a_database_a_command_that_needs_one_exits_3_and_creates_nothing(cli, root, argv):
+def test_missing_database_exits_3_and_creates_nothing(cli, root, argv):
     answer = cli(*argv, "--json")
 
     assert answer.exit_code == 3
@@ -49,12 +49,12 @@ def test_without_a_database_a_command_that_needs_one_exits_3_and_creates_nothing
     "argv",
     [("K0", "anything"), ("K11",), ("--help",), ("help", "W1"), ("W",), ("W1", "--title", "x")],
 )
-def test_what_needs_no_database_creates_none(cli, root, argv):
+def test_help_and_invalid_commands_create_no_database(cli, root, argv):
     assert cli(*argv).exit_code in (0, 2)
     assert os.listdir(root) == []
 
 
-def test_the_first_write_creates_the_database_and_says_so(cli, root):
+def test_first_write_creates_and_announces_the_database(cli, root):
     first, second = (cli("W1", "--title", "t", "--summary", "s") for _ in range(2))
 
     assert "note: Created the database AI/db/kaizen.db." in first.err
@@ -68,7 +68,7 @@ def test_the_first_write_creates_the_database_and_says_so(cli, root):
     ]
 
 
-def test_the_file_is_ordinary_sqlite_in_wal_mode_with_every_promise_in_it(kaizen, root):
+def test_plain_sqlite_sees_wal_mode_and_append_only_triggers(kaizen, root):
     kaizen("W1", title="t", summary="s")
     kaizen.close()
     plain = sqlite3.connect(db_path(root))
@@ -86,7 +86,7 @@ def test_the_file_is_ordinary_sqlite_in_wal_mode_with_every_promise_in_it(kaizen
             plain.execute(sql)
 
 
-def test_a_new_file_has_small_pages_and_so_has_its_backup(kaizen, root):
+def test_new_database_and_its_backup_have_small_pages(kaizen, root):
     kaizen("W1", title="t", summary="s")
     backup = root / kaizen("K3")["backup"]
     kaizen.close()
@@ -97,7 +97,7 @@ def test_a_new_file_has_small_pages_and_so_has_its_backup(kaizen, root):
         )
 
 
-def test_a_file_that_has_something_keeps_its_pages(kaizen, root):
+def test_existing_database_keeps_its_page_size(kaizen, root):
     kaizen("W1", title="t", summary="s")
     kaizen.close()
     plain = sqlite3.connect(db_path(root), isolation_level=None)
@@ -110,7 +110,7 @@ def test_a_file_that_has_something_keeps_its_pages(kaizen, root):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_a_writer_has_full_synchronous_wal_and_foreign_keys(door):
+def test_writer_uses_wal_full_sync_and_foreign_keys(door):
     door("K1")
     with door.store.begin_write_transaction() as connection:
         assert connection.value("PRAGMA synchronous") == 2
@@ -122,7 +122,7 @@ def test_a_writer_has_full_synchronous_wal_and_foreign_keys(door):
 # Migrations
 
 
-def test_the_schema_version_is_the_number_of_the_newest_migration():
+def test_schema_version_equals_number_of_newest_migration():
     numbers = [number for number, _ in migrate.list_migrations()]
 
     assert numbers == list(range(1, database.SCHEMA_VERSION + 1))
@@ -146,7 +146,7 @@ def next_version(monkeypatch, tmp_path):
     return use
 
 
-def test_an_old_database_is_backed_up_and_migrated_by_the_first_write(root, next_version):
+def test_first_write_backs_up_and_migrates_old_database(root, next_version):
     old = Door(str(root))
     before = old("W1", title="t", summary="s")
     next_version()
@@ -163,7 +163,7 @@ def test_an_old_database_is_backed_up_and_migrated_by_the_first_write(root, next
     assert new("K2")["schema"] == NEXT
 
 
-def test_a_read_does_not_migrate_and_says_what_does(root, next_version):
+def test_read_of_old_database_is_refused_until_k1(root, next_version):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
     new = Door(str(root))
@@ -175,7 +175,7 @@ def test_a_read_does_not_migrate_and_says_what_does(root, next_version):
     assert len(new("W9")["records"]) == 1
 
 
-def test_a_migration_that_fails_leaves_the_database_as_it_was(root, next_version):
+def test_failed_migration_changes_nothing(root, next_version):
     Door(str(root))("W1", title="t", summary="s")
     before = db_path(root).read_bytes()
     next_version("-- Broken.\nCREATE TABLE fine (x TEXT);\nINSERT INTO nowhere VALUES (1);\n")
@@ -191,9 +191,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(root, next_version
     assert not os.listdir(root / "AI" / "db" / "backups")
 
 
-def test_a_migration_that_fails_behind_another_keeps_the_backup_and_names_it(
-    root, next_version, monkeypatch
-):
+def test_failed_second_migration_keeps_and_names_the_backup(root, next_version, monkeypatch):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
     (pathlib.Path(migrate.FOLDER) / f"{NEXT + 1:04d}_broken.sql").write_text(
@@ -213,9 +211,7 @@ def test_a_migration_that_fails_behind_another_keeps_the_backup_and_names_it(
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), Unavailable("disk_error", "The disk failed.", "", "")]
 )
-def test_a_backup_stays_where_nobody_knows_whether_its_migration_was_committed(
-    root, next_version, monkeypatch, error
-):
+def test_backup_stays_if_the_migrations_commit_is_uncertain(root, next_version, monkeypatch, error):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
     apply = migrate._apply
@@ -231,7 +227,7 @@ def test_a_backup_stays_where_nobody_knows_whether_its_migration_was_committed(
     assert len(os.listdir(root / "AI" / "db" / "backups")) == 1
 
 
-def test_an_engine_older_than_the_file_says_so_and_touches_nothing(cli, root):
+def test_older_engine_refuses_a_newer_database_unchanged(cli, root):
     cli("W1", "--title", "t", "--summary", "s")
     plain = sqlite3.connect(db_path(root))
     plain.execute("PRAGMA user_version = 99")
@@ -256,7 +252,7 @@ def test_an_engine_older_than_the_file_says_so_and_touches_nothing(cli, root):
     assert db_path(root).read_bytes() == before
 
 
-def test_a_database_of_somebody_else_is_never_written_to(cli, root):
+def test_foreign_database_is_refused_and_unchanged(cli, root):
     db_path(root).parent.mkdir(parents=True)
     plain = sqlite3.connect(db_path(root))
     plain.execute("CREATE TABLE theirs (x)")
@@ -270,7 +266,7 @@ def test_a_database_of_somebody_else_is_never_written_to(cli, root):
     assert db_path(root).read_bytes() == before
 
 
-def test_an_empty_file_becomes_a_database(cli, root):
+def test_first_write_turns_empty_file_into_database(cli, root):
     db_path(root).parent.mkdir(parents=True)
     db_path(root).touch()
 
@@ -281,7 +277,7 @@ def test_an_empty_file_becomes_a_database(cli, root):
 @pytest.mark.parametrize(
     "argv", [("K5",), ("W1", "--title", "t", "--summary", "s", "--parent", "nope")]
 )
-def test_a_first_write_that_fails_leaves_nothing(cli, root, argv):
+def test_failed_first_write_leaves_no_files(cli, root, argv):
     answer = cli(*argv, "--json", stdin=b"garbage")
 
     assert answer.exit_code in (2, 3) and "notes" not in answer.error
@@ -302,7 +298,7 @@ def test_a_first_write_that_fails_leaves_nothing(cli, root, argv):
         ("K8",),
     ],
 )
-def test_an_empty_file_is_no_database_and_stays_empty(cli, root, argv):
+def test_empty_file_exits_3_and_stays_empty(cli, root, argv):
     db_path(root).parent.mkdir(parents=True)
     db_path(root).touch()
 
@@ -313,7 +309,7 @@ def test_an_empty_file_is_no_database_and_stays_empty(cli, root, argv):
     assert cli("K1", "--json").json["created"] is True
 
 
-def test_a_first_write_that_fails_keeps_a_link_and_removes_what_it_made_behind_it(cli, root):
+def test_failed_first_write_keeps_link_and_removes_target(cli, root):
     db_path(root).parent.mkdir(parents=True)
     (root / "shared").mkdir()
     db_path(root).symlink_to(root / "shared" / "k.db")
@@ -324,7 +320,7 @@ def test_a_first_write_that_fails_keeps_a_link_and_removes_what_it_made_behind_i
     assert db_path(root).is_symlink() and cli("K8").exit_code == 0
 
 
-def test_an_interrupt_right_after_the_first_commit_takes_nothing_back(root, monkeypatch):
+def test_interrupt_after_first_commit_keeps_the_record(root, monkeypatch):
     door = Door(str(root), keep_open=True)
     commit = Connection.commit
 
@@ -342,7 +338,7 @@ def test_an_interrupt_right_after_the_first_commit_takes_nothing_back(root, monk
     assert [row["title"] for row in Door(str(root))("W9")["records"]] == ["commit"]
 
 
-def test_a_database_that_is_gone_is_not_called_a_new_one(cli, root):
+def test_deleted_database_is_reported_as_missing(cli, root):
     cli("W1", "--title", "t", "--summary", "s")
     db_path(root).unlink()
     read, made = cli("W9"), cli("K1")
@@ -352,13 +348,13 @@ def test_a_database_that_is_gone_is_not_called_a_new_one(cli, root):
     assert cli("K8").exit_code == 7
 
 
-def test_reads_of_a_missing_root_name_the_root(cli, tmp_path):
+def test_read_of_missing_root_is_no_root(cli, tmp_path):
     answer = cli("W9", "--json", env={"KAIZEN_REPO_ROOT": str(tmp_path / "typo")})
 
     assert (answer.exit_code, answer.error["code"]) == (3, "no_root")
 
 
-def test_a_schema_version_that_is_not_the_files_own_is_an_integrity_error(cli, root):
+def test_wrong_schema_version_fails_migration_without_backup(cli, root):
     cli("W1", "--title", "t", "--summary", "s")
     plain = sqlite3.connect(db_path(root))
     plain.execute(f"PRAGMA user_version = {database.SCHEMA_VERSION - 1}")
@@ -374,9 +370,7 @@ def test_a_schema_version_that_is_not_the_files_own_is_an_integrity_error(cli, r
 @pytest.mark.parametrize(
     "argv", [("W9",), ("K8",), ("K2",), ("W1", "--title", "t", "--summary", "s")]
 )
-def test_a_full_database_that_says_it_is_empty_is_an_integrity_error_and_no_new_one(
-    cli, root, argv
-):
+def test_schema_version_0_with_tables_raises_integrity(cli, root, argv):
     cli("W1", "--title", "t", "--summary", "s")
     plain = sqlite3.connect(db_path(root))
     plain.execute("PRAGMA user_version = 0")
@@ -390,7 +384,7 @@ def test_a_full_database_that_says_it_is_empty_is_an_integrity_error_and_no_new_
     )
 
 
-def test_a_first_write_that_fails_leaves_the_folders_that_were_there(cli, root):
+def test_failed_first_write_keeps_existing_folders(cli, root):
     (root / "AI" / "db" / "exports").mkdir(parents=True)
     (root / "AI" / "note.md").write_text("mine")
 
@@ -398,7 +392,7 @@ def test_a_first_write_that_fails_leaves_the_folders_that_were_there(cli, root):
     assert [path.name for path in sorted(root.rglob("*"))] == ["AI", "db", "exports", "note.md"]
 
 
-def test_a_root_that_does_not_exist_is_not_made(cli, tmp_path):
+def test_write_does_not_create_a_missing_root(cli, tmp_path):
     answer = cli(
         "W1",
         "--title",
@@ -413,7 +407,7 @@ def test_a_root_that_does_not_exist_is_not_made(cli, tmp_path):
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_newer_database_with_a_waiting_wal_is_not_touched(cli, root):
+def test_newer_database_and_its_wal_stay_unchanged(cli, root):
     cli("W1", "--title", "t", "--summary", "s")
     script = (
         "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version = 99'); c.commit(); "
@@ -428,7 +422,7 @@ def test_a_newer_database_with_a_waiting_wal_is_not_touched(cli, root):
     assert (db_path(root).read_bytes(), wal.read_bytes()) == before and before[1]
 
 
-def test_a_long_lived_process_notices_a_replaced_or_newer_file(door, root):
+def test_long_lived_process_notices_replaced_or_newer_file(door, root):
     door("W1", title="First", summary="s")
     other = Door(str(root))
     other("K3", out=str(root / "copy.db"))
@@ -450,9 +444,7 @@ def test_a_long_lived_process_notices_a_replaced_or_newer_file(door, root):
 COPY = "import sqlite3, sys; a, b = map(sqlite3.connect, sys.argv[1:]); a.backup(b); a.close(); b.close()"
 
 
-def test_a_write_that_was_overtaken_past_the_lock_is_refused_and_the_next_goes_on(
-    door, root, monkeypatch, tmp_path
-):
+def test_write_after_restored_copy_is_busy_once(door, root, monkeypatch, tmp_path):
     """Somebody restores an older copy between our look at the log's end and our BEGIN, which may wait for him."""
 
     def copy(one, other):  # in a process of its own: locks of one process do not exclude each other
@@ -478,7 +470,7 @@ def test_a_write_that_was_overtaken_past_the_lock_is_refused_and_the_next_goes_o
     assert [row["title"] for row in door("W9")["records"]] == ["Three", "One"]
 
 
-def test_a_first_write_that_the_database_refuses_leaves_nothing(root):
+def test_first_write_against_a_constraint_leaves_no_files(root):
     store = database.Store(str(root))
     with pytest.raises(Conflict), store.begin_write_transaction() as connection:
         connection.insert("task", {"seq": 1})
@@ -487,7 +479,7 @@ def test_a_first_write_that_the_database_refuses_leaves_nothing(root):
     assert list(root.iterdir()) == [] and store.notes == []
 
 
-def test_text_that_is_not_utf8_in_the_file_is_one_json_error_and_no_panic(cli, root):
+def test_non_utf8_text_in_database_exits_7(cli, root):
     cli("W1", "--title", "t", "--summary", "s")
     plain = sqlite3.connect(db_path(root))
     plain.execute("DROP TRIGGER task_no_update")
@@ -501,14 +493,14 @@ def test_text_that_is_not_utf8_in_the_file_is_one_json_error_and_no_panic(cli, r
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "soon"])
-def test_a_strange_time_limit_is_harmless(cli, value):
+def test_invalid_busy_timeout_is_ignored(cli, value):
     assert (
         cli("W1", "--title", "t", "--summary", "s", env={"KAIZEN_BUSY_TIMEOUT_S": value}).exit_code
         == 0
     )
 
 
-def test_a_path_that_is_not_utf8_is_refused_clearly(tmp_path):
+def test_non_utf8_path_is_refused(tmp_path):
     folder = os.fsencode(tmp_path) + b"/\xff"
     os.mkdir(folder)
     done = subprocess.run(
@@ -522,7 +514,7 @@ def test_a_path_that_is_not_utf8_is_refused_clearly(tmp_path):
 # The gate
 
 
-def test_a_held_gate_makes_a_writer_wait_and_then_say_busy(cli, root):
+def test_writer_waits_for_held_gate_then_exits_busy(cli, root):
     cli("K1")
     with open(root / "AI" / "db" / "kaizen.db.lock", "r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -539,7 +531,7 @@ def test_a_held_gate_makes_a_writer_wait_and_then_say_busy(cli, root):
     assert cli("W1", "--title", "t", "--summary", "s").exit_code == 0
 
 
-def test_a_thread_waits_for_the_gate_too(tmp_path, monkeypatch):
+def test_thread_waits_for_the_gate(tmp_path, monkeypatch):
     path = str(tmp_path / "lock")
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.2")
     outcome = []
@@ -564,7 +556,7 @@ def test_a_thread_waits_for_the_gate_too(tmp_path, monkeypatch):
     assert not is_held(path)
 
 
-def test_a_program_that_locks_the_database_itself_gives_busy(cli, root):
+def test_database_locked_by_another_program_exits_busy(cli, root):
     cli("K1")
     plain = sqlite3.connect(db_path(root), isolation_level=None)
     plain.execute("BEGIN IMMEDIATE")
@@ -612,7 +604,7 @@ def read_only(root, tool):
     return run
 
 
-def test_a_read_only_folder_whose_gate_is_held_is_told_as_busy(read_only, root):
+def test_read_only_folder_with_held_gate_exits_busy(read_only, root):
     with Gate(str(root / "AI" / "db" / "kaizen.db.lock")):
         busy, doctor = read_only("W9", KAIZEN_BUSY_TIMEOUT_S="0.3"), read_only("K11")
 
@@ -622,7 +614,7 @@ def test_a_read_only_folder_whose_gate_is_held_is_told_as_busy(read_only, root):
 
 
 @pytest.mark.parametrize("code", ["K2", "K8", "W1"])
-def test_a_file_format_that_sqlite_does_not_know_is_damage_and_no_bug(cli, root, code):
+def test_unknown_sqlite_file_format_exits_7(cli, root, code):
     Door(str(root))("W1", title="t", summary="s")
     data = bytearray(db_path(root).read_bytes())
     data[47] = 5  # the schema format of the header, of which SQLite knows up to 4
@@ -634,7 +626,7 @@ def test_a_file_format_that_sqlite_does_not_know_is_damage_and_no_bug(cli, root,
 @pytest.mark.parametrize(
     "argv", [("K8",), ("K1", "--integrity"), ("K1", "--reindex"), ("W1", *TASK)]
 )
-def test_a_damaged_search_index_is_damage_and_no_bug(cli, root, argv):
+def test_damaged_search_index_exits_7(cli, root, argv):
     cli("W1", *TASK)
     plain = sqlite3.connect(db_path(root))
     plain.execute("UPDATE search_config SET v = 99 WHERE k = 'version'")
@@ -644,7 +636,7 @@ def test_a_damaged_search_index_is_damage_and_no_bug(cli, root, argv):
     assert cli(*argv).exit_code == 7
 
 
-def test_a_read_only_folder_can_be_read_and_refuses_writes_clearly(read_only):
+def test_read_only_folder_allows_reads_and_refuses_writes(read_only):
     listed, verified, doctor = read_only("W9"), read_only("K8"), read_only("K11")
     refused = read_only("W1", "--title", "t", "--summary", "s")
 
@@ -654,7 +646,7 @@ def test_a_read_only_folder_can_be_read_and_refuses_writes_clearly(read_only):
     assert refused.returncode == 5 and "writable" in refused.stderr
 
 
-def test_a_digest_in_a_read_only_folder_answers_and_says_that_it_is_not_recorded(read_only):
+def test_digest_in_read_only_folder_is_not_recorded(read_only):
     digest, hook = read_only("R0"), read_only("R0", "--format", "hook")
 
     assert digest.returncode == hook.returncode == 0
@@ -663,7 +655,7 @@ def test_a_digest_in_a_read_only_folder_answers_and_says_that_it_is_not_recorded
 
 
 @pytest.mark.parametrize("closed", ["AI", "AI/db"])
-def test_a_folder_that_may_not_be_looked_into_is_not_called_empty(read_only, closed):
+def test_unreadable_data_folder_exits_permission_denied(read_only, closed):
     listed, written = (
         read_only("W9", closed=closed),
         read_only("W1", "--title", "t", "--summary", "s", closed=closed),
@@ -677,7 +669,7 @@ def test_a_folder_that_may_not_be_looked_into_is_not_called_empty(read_only, clo
     )
 
 
-def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):
+def test_new_database_in_read_only_folder_is_refused(read_only, tmp_path):
     (tmp_path / "empty").mkdir()
     refused = read_only("K1", "--json", folder=tmp_path / "empty")
     doctor = read_only("K11", folder=tmp_path / "empty")
@@ -686,6 +678,6 @@ def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):
     assert doctor.returncode == 0 and "cannot be created" in doctor.stdout
 
 
-def test_a_missing_database_is_not_found_in_python_too(tmp_path):
+def test_missing_database_raises_not_found_in_python(tmp_path):
     with pytest.raises(NotFound):
         Door(str(tmp_path))("W9")

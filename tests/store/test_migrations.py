@@ -62,7 +62,7 @@ def make(root, version):
 
 
 @pytest.mark.parametrize("version", range(1, database.SCHEMA_VERSION))
-def test_a_backup_of_an_older_schema_is_verified_as_it_is(root, version):
+def test_backup_of_older_schema_verifies_without_migration(root, version):
     make(root, version)
     door = Door(str(root))
     door("K1")
@@ -78,7 +78,7 @@ def test_a_backup_of_an_older_schema_is_verified_as_it_is(root, version):
 @pytest.mark.parametrize(
     "change", [-1, -2, 5 - database.SCHEMA_VERSION, -3 - database.SCHEMA_VERSION]
 )
-def test_a_lowered_schema_version_is_told_from_an_old_file(root, change):
+def test_lowered_schema_version_raises_integrity(root, change):
     make(root, database.SCHEMA_VERSION)
     lower(root, change)
     before = db_path(root).read_bytes()
@@ -119,9 +119,7 @@ def lower(root, change):
         "DROP TABLE migration",
     ],
 )
-def test_a_migration_that_finds_another_file_than_it_was_told_is_an_integrity_error(
-    root, statement
-):
+def test_migration_of_file_without_its_migration_list_raises_integrity(root, statement):
     make(root, database.SCHEMA_VERSION)
     lower(root, 10 - database.SCHEMA_VERSION)
     plain = sqlite3.connect(db_path(root))
@@ -142,7 +140,7 @@ def test_a_migration_that_finds_another_file_than_it_was_told_is_an_integrity_er
         "INSERT INTO plan SELECT 9, 'plan_x', at, actor, test, 'task_none', 't', 's', NULL, 'draft' FROM op;",
     ],
 )
-def test_a_migration_that_the_file_refuses_is_an_integrity_error(root, monkeypatch, tmp_path, sql):
+def test_failing_migration_statement_raises_integrity(root, monkeypatch, tmp_path, sql):
     make(root, 4)
     monkeypatch.setattr(migrate, "FOLDER", str(tmp_path))
     (tmp_path / "0005_refused.sql").write_text(f"-- Refused.\n{sql}\n")

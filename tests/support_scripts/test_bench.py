@@ -48,7 +48,7 @@ def test_json_has_the_same_rows():
     assert report["rows"][0]["met"] in (True, False)
 
 
-def test_kept_database_is_used_again(tmp_path):
+def test_kept_database_is_reused(tmp_path):
     argv = ("--quick", "--json", "--records", "200", "--keep", str(tmp_path), "scale")
     first = json.loads(bench(*argv).stdout)
     inode = (tmp_path / "200" / "AI" / "db" / "kaizen.db").stat().st_ino

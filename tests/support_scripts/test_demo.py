@@ -163,7 +163,7 @@ def test_launcher_works_from_any_folder(told, tmp_path):
     assert [row["title"] for row in json.loads(done.stdout)["records"]] == ["Ask twenty passengers"]
 
 
-def test_a_second_time_it_is_only_shown(told):
+def test_second_start_only_shows_the_demo(told):
     before = contents(told[0])
     done = subprocess.run(
         [sys.executable, SCRIPTS / "demo.py", told[0]], capture_output=True, text=True
@@ -199,7 +199,7 @@ def test_failed_demo_leaves_no_folder(demo, tmp_path, monkeypatch):
     ) == before
 
 
-def test_only_demo_has_its_origin(ferry, kaizen):
+def test_only_the_demo_has_the_demo_origin(ferry, kaizen):
     assert ferry("K1")["origin"] == "kaizen.local/demo"
     assert kaizen("K1")["origin"] != "kaizen.local/demo"
 
@@ -216,7 +216,7 @@ def test_chart_image_is_self_contained(path):
     )
 
 
-def test_the_sample_page_is_small():
+def test_sample_page_is_small():
     assert [
         path.name for path in SAMPLES.glob("*.html") if path.stat().st_size > PAGE_BYTES_MAX
     ] == []

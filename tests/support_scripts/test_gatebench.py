@@ -74,7 +74,7 @@ def test_references_pass_and_cheats_are_caught(data):
     assert set(cheats.values()) == {"4 of 4"}, done.stderr
 
 
-def test_missing_data_is_named(tmp_path):
+def test_missing_gatebench_data_raises_an_error(tmp_path):
     done = bench("--data", tmp_path / "none.jsonl")
 
     assert (done.returncode, done.stdout) == (2, "")

@@ -60,7 +60,7 @@ def test_target_is_committed_and_passes_tests(tmp_path):
     assert "1 passed" in done.stdout
 
 
-def test_ended_server_is_not_waited_for():
+def test_dead_server_stops_the_wait():
     gone = subprocess.Popen([sys.executable, "-c", "pass"])
     gone.wait()
 

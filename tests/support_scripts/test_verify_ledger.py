@@ -278,7 +278,7 @@ def command_line(*arguments, cwd=None):
 # In order
 
 
-def test_database_in_order_is_one_line_and_exit_0(root, tmp_path):
+def test_valid_database_prints_one_line_and_exits_0(root, tmp_path):
     ran = command_line(root / DATABASE, cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -287,7 +287,7 @@ def test_database_in_order_is_one_line_and_exit_0(root, tmp_path):
     )
 
 
-def test_json_has_the_numbers_and_the_root_that_k8_has(root):
+def test_json_report_agrees_with_k8(root):
     code, report = verify(root / DATABASE)
     engine = kaizen(root, "K8")
 
@@ -297,7 +297,7 @@ def test_json_has_the_numbers_and_the_root_that_k8_has(root):
     }
 
 
-def test_empty_database_is_in_order_with_the_root_of_nothing(tmp_path):
+def test_empty_database_verifies_with_the_empty_root(tmp_path):
     kaizen(tmp_path, "K1")
 
     code, report = verify(tmp_path / DATABASE)
@@ -306,17 +306,17 @@ def test_empty_database_is_in_order_with_the_root_of_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["with a space", "100% #1 %20", "täsk"])
-def test_name_of_the_folder_does_not_matter(made, tmp_path, name):
+def test_unusual_folder_name_is_accepted(made, tmp_path, name):
     shutil.copytree(made.now, tmp_path / name)
 
     assert verify(tmp_path / name / DATABASE)[0] == 0
 
 
-def test_relative_path_is_found_from_where_one_stands(root):
+def test_relative_path_counts_from_the_working_directory(root):
     assert command_line(DATABASE.name, cwd=root / DATABASE.parent).returncode == 0
 
 
-def test_commits_that_are_only_in_the_wal_are_read(root):
+def test_commits_in_the_wal_are_read(root):
     with opened(root / DATABASE) as reader:
         reader.execute("BEGIN")
         # Keep the engine from emptying the -wal; in this process it would end the lock.
@@ -328,7 +328,7 @@ def test_commits_that_are_only_in_the_wal_are_read(root):
         assert verify(root / DATABASE)[1]["entries"] == 15
 
 
-def test_verifying_changes_no_byte_of_the_database_or_the_anchors(root):
+def test_verification_changes_no_file(root):
     before = [(root / path).read_bytes() for path in (DATABASE, ANCHORS)]
 
     verify(root / DATABASE)
@@ -336,7 +336,7 @@ def test_verifying_changes_no_byte_of_the_database_or_the_anchors(root):
     assert [(root / path).read_bytes() for path in (DATABASE, ANCHORS)] == before
 
 
-def test_column_added_by_a_later_migration_leaves_old_hashes_valid(root):
+def test_new_column_keeps_old_hashes_valid(root):
     change(root, "ALTER TABLE plan ADD COLUMN weight REAL")
 
     assert verify(root / DATABASE)[0] == 0
@@ -349,7 +349,7 @@ def test_real_and_integer_columns_are_hashed_as_numbers(root):
     assert verify(root / DATABASE)[0] == 0
 
 
-def test_logs_of_two_origins_in_one_file_are_in_order(root):
+def test_logs_of_two_origins_in_one_file_verify(root):
     change(
         root,
         "UPDATE log SET origin = '{origin}', idx = idx + 100 WHERE seq % 3 = 0",
@@ -412,12 +412,12 @@ def test_floats_are_printed_as_ecmascript_does():
 
 
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
-def test_number_that_json_cannot_say_is_refused(number):
+def test_infinity_and_nan_are_refused(number):
     with pytest.raises(ValueError, match="no such number"):
         verifier.format_ecmascript(number)
 
 
-def test_example_of_the_document_has_the_hash_it_prints():
+def test_format_document_example_has_its_hash():
     document = (REPO / "docs" / "format.md").read_text(encoding="utf-8")
     printed = next(
         line.strip() for line in document.splitlines() if line.startswith('    {"actor"')
@@ -525,7 +525,7 @@ def values_of(db, table):
         yield from ((column, row[0], value) for column, value in zip(columns, row[1:], strict=True))
 
 
-def test_every_kind_of_record_is_there_to_be_changed(memories):
+def test_test_data_has_every_kind_of_record(memories):
     kinds = [
         {kind.decode() for (kind,) in memory.db.execute("SELECT kind FROM log")}
         for memory in memories
@@ -539,7 +539,7 @@ def test_every_kind_of_record_is_there_to_be_changed(memories):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_flipped_byte_and_every_changed_number_is_found(memory, table):
+def test_every_flipped_byte_and_changed_number_is_found(memory, table):
     tried, missed = 0, []
     for column, row, value in values_of(memory.db, table):
         sql = f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = {row}"
@@ -567,7 +567,7 @@ def is_raised_number_found(memory, table, column, row):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_value_where_there_was_none_and_none_where_there_was_one_are_found(memory, table):
+def test_added_and_removed_values_are_found(memory, table):
     missed = []
     for column, row, value in values_of(memory.db, table):
         new = b"x" if value is None else None
@@ -605,7 +605,7 @@ def without_strict(db):
         "UPDATE task_state SET scope = CAST(scope AS BLOB) WHERE seq = {task}",
     ],
 )
-def test_value_of_another_type_is_an_edit_though_its_bytes_are_the_same(root, statement):
+def test_value_changed_only_in_type_is_an_edit(root, statement):
     change(root, without_strict)
     assert verify(root / DATABASE)[0] == 0
 
@@ -615,7 +615,7 @@ def test_value_of_another_type_is_an_edit_though_its_bytes_are_the_same(root, st
 
 
 @pytest.mark.parametrize("table", ["task", "log"])
-def test_text_that_is_not_utf_8_is_an_edit(root, table):
+def test_non_utf8_text_is_an_edit(root, table):
     change(root, f"UPDATE {table} SET actor = CAST(x'61ff' AS TEXT) WHERE seq = 1")
 
     assert_found(root, "edit")
@@ -759,7 +759,7 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_tampering_is_found_and_named_by_k8(root, name):
+def test_both_verifiers_find_each_tampering(root, name):
     problem, *statements = TAMPERINGS[name]
 
     change(root, *statements)
@@ -879,21 +879,21 @@ def test_k8_names_the_first_bad_record(root, name):
     assert (finding["problem"], finding["record_id"]) == (problem, record_id)
 
 
-def test_entry_that_names_a_record_that_never_was_is_an_edit_without_anchors_too(root):
+def test_entry_of_an_unknown_record_is_an_edit(root):
     change(root, "UPDATE log SET record_id = 'plan_never' WHERE seq = {plan}", rewrite_leaves)
     (root / ANCHORS).unlink()
 
     assert_found(root, "edit")
 
 
-def test_derived_table_without_its_view_is_an_edit_for_both(root):
+def test_derived_table_without_its_view_is_an_edit(root):
     change(root, "CREATE TABLE foo_state (seq INTEGER PRIMARY KEY)")
 
     assert_found(root, "edit")
 
 
 @pytest.mark.parametrize("origin", [b" ", b"kaizen.local/\xff"])
-def test_anchor_of_an_origin_that_nobody_has_is_a_rollback_for_both(root, origin):
+def test_anchor_of_an_unknown_origin_is_a_rollback(root, origin):
     whole = (root / ANCHORS).read_bytes()
     (root / ANCHORS).write_bytes(origin + whole[whole.index(b"\n") :] + whole)
 
@@ -903,7 +903,7 @@ def test_anchor_of_an_origin_that_nobody_has_is_a_rollback_for_both(root, origin
 @pytest.mark.parametrize(
     "between", [b"\n \n", b"\n\x0c\n", b"\r\n\r\n", b"\nsigned \xff\n\n", b"\n\n\n\n"]
 )
-def test_anchors_are_counted_alike_whatever_stands_between_them(root, between):
+def test_both_verifiers_split_anchors_alike(root, between):
     whole = (root / ANCHORS).read_bytes()
     (root / ANCHORS).write_bytes(whole.replace(b"\n\n", between))
     ours, theirs = kaizen(root, "K8"), verify(root / DATABASE)[1]
@@ -913,7 +913,7 @@ def test_anchors_are_counted_alike_whatever_stands_between_them(root, between):
     ]
 
 
-def test_text_whose_bytes_are_spelled_in_the_record_is_not_taken_for_it(root):
+def test_raw_byte_in_place_of_its_escape_is_found(root):
     start_task(root, r"A path \xff here")
     change(
         root,
@@ -924,7 +924,7 @@ def test_text_whose_bytes_are_spelled_in_the_record_is_not_taken_for_it(root):
 
 
 @pytest.mark.parametrize("column, value", [("title", "x'77'"), ("done_when", "7")])
-def test_value_of_another_type_is_found_whatever_the_record_says(root, column, value):
+def test_value_of_a_wrong_type_is_found(root, column, value):
     start_task(root, "wrong type", done_when=["wrong type"])
     change(
         root,
@@ -936,14 +936,14 @@ def test_value_of_another_type_is_found_whatever_the_record_says(root, column, v
     assert_found(root, "edit")
 
 
-def test_number_that_no_json_has_is_found(root):
+def test_infinite_number_is_found(root):
     kaizen(root, "T1", name="run", kind="run", duration_ms=5, cost_usd=0.5)
     change(root, "UPDATE span SET cost_usd = 9e999")
 
     assert_found(root, "edit")
 
 
-def test_purged_record_put_back_as_it_was_is_an_insertion(root):
+def test_restored_purged_record_is_an_insertion(root):
     start_task(root, "Rehearsal", test=True)
     saved = []
     change(
@@ -963,7 +963,7 @@ def test_purged_record_put_back_as_it_was_is_an_insertion(root):
     assert_found(root, "insertion")
 
 
-def test_first_finding_of_k8_is_the_first_in_the_log_too(root):
+def test_k8_lists_findings_in_log_order(root):
     change(
         root,
         "DROP VIEW task_current",
@@ -977,7 +977,7 @@ def test_first_finding_of_k8_is_the_first_in_the_log_too(root):
     assert [finding["kind"] for finding in caught.value.findings] == ["plan", "plan", "task", None]
 
 
-def test_rewritten_batch_is_named_from_its_beginning(root):
+def test_rewritten_batch_is_named_by_its_first_entry(root):
     lines = [
         json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "s"}}) for n in range(5)
     ]
@@ -991,7 +991,7 @@ def test_rewritten_batch_is_named_from_its_beginning(root):
 
 
 @pytest.mark.parametrize("origin", ["kaizen.local/unknown", None])
-def test_anchor_of_an_empty_log_that_never_was_is_found(root, origin):
+def test_wrong_anchor_of_an_empty_log_is_found(root, origin):
     anchors = root / "AI" / "db" / "manifests" / "checkpoints"
     origin = origin or anchors.read_text().partition("\n")[0]
     anchors.write_text(f"{origin}\n0\n{'A' * 43}=\n\n" + anchors.read_text())
@@ -999,7 +999,7 @@ def test_anchor_of_an_empty_log_that_never_was_is_found(root, origin):
     assert find_problem(root)
 
 
-def test_backup_of_an_empty_log_is_in_order_beside_anchors_of_others(root):
+def test_backup_of_an_empty_log_verifies(root):
     (root / DATABASE).unlink()
     kaizen(root, "K1")
     backup = kaizen(root, "K3")["backup"]
@@ -1009,7 +1009,7 @@ def test_backup_of_an_empty_log_is_in_order_beside_anchors_of_others(root):
 
 
 @pytest.mark.parametrize("size", ["9" * 30, "٣"])
-def test_anchor_with_a_size_that_is_none_is_damaged_for_both(root, size):
+def test_anchor_with_an_invalid_size_is_damaged(root, size):
     anchors = root / "AI" / "db" / "manifests" / "checkpoints"
     origin = anchors.read_text().partition("\n")[0]
     anchors.write_text(f"{origin}\n{size}\n{'A' * 43}=\n\n" + anchors.read_text())
@@ -1019,7 +1019,7 @@ def test_anchor_with_a_size_that_is_none_is_damaged_for_both(root, size):
     )
 
 
-def test_finding_is_a_sentence_with_the_place(root):
+def test_finding_is_printed_with_its_place(root):
     change(root, "UPDATE plan SET title = 'Another' WHERE seq = {plan}")
     [finding] = verify(root / DATABASE)[1]["findings"]
 
@@ -1049,7 +1049,7 @@ def test_verifier_names_the_first_bad_index(root, statements, index):
     assert verify(root / DATABASE)[1]["findings"][0]["log_index"] == index
 
 
-def test_purge_does_not_excuse_a_record_that_was_no_test(root):
+def test_purge_of_a_real_record_is_a_deletion(root):
     change(
         root,
         "UPDATE purge SET records = json_insert(records, '$[#]', (SELECT id FROM plan))",
@@ -1061,7 +1061,7 @@ def test_purge_does_not_excuse_a_record_that_was_no_test(root):
     assert_found(root, "deletion")
 
 
-def test_change_that_is_only_in_the_wal_is_found(root):
+def test_change_in_the_wal_is_found(root):
     with opened(root / DATABASE) as db:
         drop_triggers(db)
         file = (root / DATABASE).read_bytes()
@@ -1086,7 +1086,7 @@ def test_older_file_with_newer_anchors_is_a_rollback(made, tmp_path):
 
 
 @pytest.mark.parametrize("commits", [1, 2, 4])
-def test_older_file_that_was_written_since_is_still_a_rollback(made, tmp_path, commits):
+def test_older_file_with_new_writes_is_a_rollback(made, tmp_path, commits):
     root = with_anchors_of(copy_of(made.older, tmp_path), made.now)
     for number in range(commits):
         start_task(root, f"Since {number}")
@@ -1094,7 +1094,7 @@ def test_older_file_that_was_written_since_is_still_a_rollback(made, tmp_path, c
     assert_found(root, "rollback")
 
 
-def test_one_commit_in_place_of_another_is_a_rollback(made, tmp_path):
+def test_replaced_commit_is_a_rollback(made, tmp_path):
     root = copy_of(made.now, tmp_path)
     start_task(root, "Undone")
     with_anchors_of(shutil.copytree(made.now, tmp_path / "again"), root)
@@ -1104,7 +1104,7 @@ def test_one_commit_in_place_of_another_is_a_rollback(made, tmp_path):
     assert_found(tmp_path / "again", "rollback")
 
 
-def test_another_database_in_its_place_is_a_rollback(made, tmp_path):
+def test_another_database_is_a_rollback(made, tmp_path):
     start_task(tmp_path, "Of another origin")
     with_anchors_of(tmp_path, made.now)
 
@@ -1112,14 +1112,14 @@ def test_another_database_in_its_place_is_a_rollback(made, tmp_path):
     assert verify(tmp_path / DATABASE, "--copy")[0] == 7
 
 
-def test_rewritten_history_without_anchors_is_in_order_which_is_what_anchors_are_for(root):
+def test_rewritten_history_without_anchors_verifies(root):
     change(root, "UPDATE plan SET title = 'Another'", rewrite)
     (root / ANCHORS).unlink()
 
     assert_in_order(root)
 
 
-def test_copy_may_be_older_than_its_anchors(made, tmp_path):
+def test_copy_older_than_its_anchors_verifies(made, tmp_path):
     root = copy_of(made.now, tmp_path)
     kaizen(root, "K3", out=str(tmp_path / "a backup.db"))
     start_task(root, "After the backup")
@@ -1128,13 +1128,13 @@ def test_copy_may_be_older_than_its_anchors(made, tmp_path):
     assert verify(tmp_path / "a backup.db", "--anchors", root / ANCHORS, "--copy")[0] == 0
 
 
-def test_copy_with_a_rewritten_history_is_still_found(root):
+def test_copy_with_a_rewritten_history_is_found(root):
     change(root, "UPDATE plan SET title = 'Another'", rewrite)
 
     assert verify(root / DATABASE, "--copy")[0] == 7
 
 
-def test_anchor_cut_off_anywhere_is_counted_and_nothing_more(root):
+def test_truncated_anchor_is_counted_as_damaged(root):
     whole = (root / ANCHORS).read_bytes()
     last = whole.rstrip().rindex(b"\n\n") + 2
     for end in range(last + 1, len(whole.rstrip())):
@@ -1148,7 +1148,7 @@ def test_anchor_cut_off_anywhere_is_counted_and_nothing_more(root):
 @pytest.mark.parametrize(
     "line", ["", "seven", "-7", "7", "9" * 5000, "7\nAAAA", "7\n" + "A" * 44, "7\nÄ\n8"]
 )
-def test_anchor_that_cannot_be_read_is_counted_and_the_next_one_is_read(root, line):
+def test_unreadable_anchor_is_counted_and_next_is_read(root, line):
     whole = (root / ANCHORS).read_text()
     (root / ANCHORS).write_text(f"kaizen.local/x\n{line}\n\n{whole}", encoding="utf-8")
 
@@ -1167,7 +1167,7 @@ def test_anchors_can_be_kept_elsewhere(root, tmp_path):
 # Files that are no database
 
 
-def test_missing_file_is_exit_3_and_is_not_made(tmp_path):
+def test_missing_file_exits_3_and_is_not_created(tmp_path):
     ran = command_line(tmp_path / "none.db")
 
     assert (ran.returncode, ran.stdout) == (3, "")
@@ -1175,23 +1175,23 @@ def test_missing_file_is_exit_3_and_is_not_made(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_anchors_are_exit_3_if_they_were_asked_for(root):
+def test_missing_anchors_option_file_exits_3(root):
     assert command_line(root / DATABASE, "--anchors", root / "none").returncode == 3
 
 
-def test_folder_is_no_such_file(tmp_path):
+def test_folder_instead_of_file_exits_3(tmp_path):
     assert command_line(tmp_path).returncode == 3
 
 
 @pytest.mark.parametrize("arguments", [(), ("a", "b"), ("a", "--what")])
-def test_usage_is_exit_2(arguments):
+def test_wrong_arguments_exit_2(arguments):
     assert command_line(*arguments).returncode == 2
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"Not a database.\n" * 100, b"SQLite format 3\0" + b"\xff" * 5000]
 )
-def test_file_that_is_no_kaizen_database_is_an_edit(tmp_path, content):
+def test_file_without_kaizen_data_is_an_edit(tmp_path, content):
     (tmp_path / "file.db").write_bytes(content)
 
     ran = command_line(tmp_path / "file.db")
@@ -1214,13 +1214,13 @@ def test_file_of_another_application_is_an_edit(root):
 
 
 @pytest.mark.parametrize("version", [0, 5, -3])
-def test_file_with_another_schema_version_than_it_lists_is_an_edit(root, version):
+def test_wrong_schema_version_is_an_edit(root, version):
     change(root, f"PRAGMA user_version = {version}")
 
     assert verify(root / DATABASE)[0] == 7
 
 
-def test_database_without_its_list_of_migrations_is_an_edit(root):
+def test_database_without_migration_table_is_an_edit(root):
     change(root, "DROP TABLE migration")
 
     assert_found(root, "edit")
@@ -1234,14 +1234,14 @@ def settled(root):
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.999])
-def test_file_that_is_cut_off_is_an_edit(root, tmp_path, part):
+def test_truncated_file_is_an_edit(root, tmp_path, part):
     whole = settled(root)
     (tmp_path / "cut.db").write_bytes(whole[: int(len(whole) * part)])
 
     assert verify(tmp_path / "cut.db")[0] == 7
 
 
-def test_damage_of_any_kind_ends_in_a_verdict(root, tmp_path):
+def test_random_damage_exits_0_or_7(root, tmp_path):
     whole, chance = settled(root), random.Random(8785)
     for number in range(300):
         damaged = bytearray(whole)

@@ -26,7 +26,7 @@ SELECT id, at, 'stdout' AS stream, outcome, command FROM proof WHERE stdout_id =
 UNION ALL
 SELECT id, at, 'stderr', outcome, command FROM proof WHERE stderr_id = ?"""
 NEWER = "SELECT id FROM artifact WHERE path = ? AND seq > ? ORDER BY seq DESC LIMIT 1"
-# A test record never stands for a real one.
+# A test record never replaces a real one.
 NEWEST = """
 SELECT id, path, files, sha256 FROM artifact a
 WHERE path IS NOT NULL
@@ -39,14 +39,13 @@ STATES = ("ok", "changed", "missing", "unreadable")
 
 
 def measure_artifact(place: Place, path: str, allow_external: bool) -> Row:
-    """Return what a record says of a path; of a place outside the project, its name and hash
-    only."""
+    """Return the columns of an artifact. Outside the project only its name is recorded."""
     find = files.find_project_path if allow_external else files.require_project_path
     relative = find(place.root, path)
-    there = os.path.join(place.root, path) if relative is None else relative
-    sha256, size, count = files.measure_path(place, there)
+    target = os.path.join(place.root, path) if relative is None else relative
+    sha256, size, count = files.measure_path(place, target)
     kind = "external" if relative is None else "file" if count is None else "folder"
-    name = files.get_base_name(there)
+    name = files.get_base_name(target)
     return {
         "path": relative, "name": name, "kind": kind, "sha256": sha256, "bytes": size,
         "files": count,
@@ -61,6 +60,7 @@ def add_artifact(
     task_id: str | None,
     about: str | None,
 ) -> Row:
+    """Record an artifact, with its task and the record that it is about."""
     task = tx.find("task", task_id) if task_id else None
     _, subject = tx.find_any(SEARCHABLE, about) if about else (None, None)
     values = {
@@ -68,17 +68,16 @@ def add_artifact(
         "summary": summary, **facts,
     }  # fmt: skip
     row = tx.add("artifact", values, of=[record for record in (task, subject) if record])
-    return make_receipt("artifact", row, **_select_shown(facts))
+    return make_receipt("artifact", row, **_select_facts(facts))
 
 
-def _select_shown(record: Row) -> Row:
+def _select_facts(record: Row) -> Row:
     names = ("path", "name", "sha256", "bytes", "files")
     return {name: record[name] for name in names if record[name] is not None}
 
 
 def find_related(db: Reader, record: Row) -> Row:
-    """Return what an artifact belongs to, other records of its path, and the proofs whose output it
-    is."""
+    """Return an artifact's task and subject, others of its path, and proofs with it as output."""
     related: Row = {}
     if record["task_id"]:
         task = db.find("task", record["task_id"])
@@ -100,8 +99,7 @@ def build_filters(
     since: str | None,
     until: str | None,
 ) -> Row:
-    """Return the conditions of a list. A path means itself and all below it; its range is what the
-    index has."""
+    """Return the conditions of a list. A path includes all below it; its range uses the index."""
     filters: Row = {
         "task_id = ?": task_id and db.resolve("task", task_id), "actor = ?": actor,
         "at >= ?": since, "at < ?": until,
@@ -117,28 +115,29 @@ def build_filters(
 
 
 def verify_artifact(db: Reader, place: Place, ref: str, path: str | None) -> Row:
-    """Compare one artifact with what is there now."""
+    """Compare one artifact with its file now; raise Integrity if they differ."""
     record = db.find("artifact", ref)
     if record["kind"] == "external" and path is None:
         raise Usage(
             "no_place",
             f"The place of {record['name']!r} is unknown.",
-            "Of a file outside the project only the name and the hash are kept.",
-            "Say with --path where it is now.",
+            "Only the name and the hash of a file outside the project are recorded.",
+            "Give its place with --path.",
         )
     if record["kind"] != "external" and path is not None:
         raise Usage(
             "place_is_known",
-            f"{record['id']} is of {record['path']}, inside the project.",
-            "--path is for artifacts from outside.",
+            f"The place of {record['id']} is known: {record['path']}.",
+            "--path is only for artifacts outside the project.",
             "Leave --path out; `A2` hashes any other file.",
         )
-    db.let_go()
+    db.release_snapshot()
     finding = compare_artifact(place, record, path)
     if finding["state"] == "ok":
-        return {"id": record["id"], "kind": "artifact", "state": "ok", **_select_shown(record)}
+        return {"id": record["id"], "kind": "artifact", "state": "ok", **_select_facts(record)}
     newer = db.value(NEWER, (record["path"], record["seq"])) if record["path"] else None
-    is_missing, found = finding["state"] == "missing", finding["found"]
+    is_missing = finding["state"] == "missing"
+    found = finding["found"]
     actual = "nothing" if found is None else found if " " in found else found + "…"
     why = f"Expected {finding['expected']}…, found {actual}."
     error = Integrity(
@@ -153,7 +152,7 @@ def verify_artifact(db: Reader, place: Place, ref: str, path: str | None) -> Row
 
 
 def compare_artifact(place: Place, record: Row, path: str | None = None) -> Row:
-    """Compare the artifact with what is there now; hashes are short, as people compare them."""
+    """Return the state of an artifact's file now, with short hashes for people to compare."""
     shown = record["path"] or record["name"]
     expected = record["sha256"][:12]
     finding = {
@@ -178,7 +177,7 @@ def compare_artifact(place: Place, record: Row, path: str | None = None) -> Row:
 def verify_newest(db: Reader, place: Place, report_progress: Callable[[int, int], object]) -> Row:
     """Verify the newest artifact of every path, all of them even if some differ."""
     rows, counts = db.rows(NEWEST), db.one(COUNTS) or {}
-    db.let_go()
+    db.release_snapshot()
     findings, states = [], dict.fromkeys(STATES, 0)
     for number, row in enumerate(rows):
         report_progress(number, len(rows))
@@ -208,7 +207,7 @@ def verify_newest(db: Reader, place: Place, report_progress: Callable[[int, int]
         f"the first is {first['path']!r}, "
         f"{first['state']}.",
         ", ".join(f"{number} {name}" for name, number in answer.items() if name != "checked") + ".",
-        "`A3 --id ID` shows a record; if a change is meant, record it with `A1 --path PATH`.",
+        "`A3 --id ID` shows a record; if the change is intended, record it with `A1 --path PATH`.",
     )
     failure.findings = findings
     raise failure

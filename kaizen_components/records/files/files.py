@@ -1,5 +1,4 @@
-"""Files by their hash: streamed, repo-relative, never through a link that leads out of the
-project."""
+"""Files by their hash. They are streamed, and links that lead out of the project are refused."""
 
 from __future__ import annotations
 
@@ -13,16 +12,14 @@ if TYPE_CHECKING:
     from ...parameters import Place
 
 BLOCK_BYTES = 1 << 20
-# Without O_NONBLOCK, opening a fifo that was put in a file's place a moment ago would wait for
-# ever.
+# Without O_NONBLOCK, opening a fifo that has just replaced a file would wait for ever.
 OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: Windows has it beside symbolic links to folders
 NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 def find_project_path(root: str, path: str) -> str | None:
-    """Return the path relative to the project with forward slashes; None if it leads out, also
-    through a link.
+    """Return the path relative to the project, or None if it leads out, even through a link.
 
     A relative path counts from the project's root, not from the working directory.
     """
@@ -33,8 +30,8 @@ def find_project_path(root: str, path: str) -> str | None:
             raise Refused(
                 "path_not_utf8",
                 f"The name {part!a} is not valid UTF-8.",
-                "Records are UTF-8 text and could not name it.",
-                "Rename it. A folder with such names in it can be recorded as it is.",
+                "Records are UTF-8 text, so they cannot name it.",
+                "Rename it, or record the folder that contains it.",
             ) from None
     real_root, real = os.path.realpath(root), os.path.realpath(os.path.join(root, path))
     if not _is_below(real, real_root):
@@ -47,6 +44,7 @@ def find_project_path(root: str, path: str) -> str | None:
 
 
 def require_project_path(root: str, path: str) -> str:
+    """Return the path relative to the project; raise Refused if it leads out."""
     relative = find_project_path(root, path)
     if relative is None:
         raise Refused(
@@ -59,23 +57,24 @@ def require_project_path(root: str, path: str) -> str:
 
 
 def use_forward_slashes(path: str, separator: str = os.sep) -> str:
-    """Return a path as records have it on every system."""
+    """Return a path as records spell it on every system."""
     return path.replace(separator, "/")
 
 
 def get_base_name(path: str) -> str:
-    """Return the last part of a path: all that a record says of a place outside the project."""
+    """Return the last part of a path, the only part recorded outside the project."""
     return os.path.basename(os.path.normpath(path)) or path
 
 
 def hash_file(path: str) -> tuple[str, int]:
-    """Return (SHA-256 in hex, bytes) of a file, in constant memory; raise Busy if it changed
-    meanwhile."""
+    """Return (SHA-256 in hex, bytes) of a file; raise Busy if it changed meanwhile."""
     import hashlib
 
     digest, size = hashlib.sha256(), 0
     try:
-        _require_regular(path, os.stat(path))  # before it is opened: opening a device can do things
+        _require_regular(
+            path, os.stat(path)
+        )  # before opening it: opening a device can have effects
         with open(os.open(path, OPEN_FLAGS), "rb", buffering=0) as file:
             before = os.fstat(file.fileno())
             _require_regular(path, before)
@@ -105,8 +104,7 @@ def hash_entry(path: str) -> tuple[str, str, int]:
 
 
 def hash_tree(entries: list[tuple[str, str, str]]) -> str:
-    """Return the hash of (relative path, mode, SHA-256) triples in the order of the paths'
-    bytes."""
+    """Return the hash of (relative path, mode, SHA-256) triples, sorted by the paths' bytes."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -142,8 +140,7 @@ def walk_files(
 
 
 def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> tuple[str, int, int]:
-    """Return (hash, bytes, files) of all files below a folder; raise Busy if any came, went or
-    changed meanwhile."""
+    """Return (hash, bytes, files) of all below a folder; raise Busy if a file changed meanwhile."""
     entries, size = [], 0
     before = walk_files(folder, without)
     for name in before:
@@ -159,8 +156,7 @@ def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> t
 
 
 def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
-    """Return (hash, bytes, files) of a file or folder, by its path from the root; `files` is None
-    for a file.
+    """Return (hash, bytes, files) of a path below the root; `files` is None for a file.
 
     The project's own records are left out: closing a file of the database here would drop every
     lock that SQLite holds on it in this process (POSIX).
@@ -177,8 +173,8 @@ def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
     if (facts.st_dev, facts.st_ino) in without:
         raise Refused(
             "own_data",
-            f"{get_base_name(path)!r} holds the records themselves.",
-            "It changes with every write, and with the record of its own hash.",
+            f"{get_base_name(path)!r} is the database or contains it.",
+            "Recording its hash would change it.",
             "Use `K6` for the hash of the database, or `K3` for a copy that stays as it is.",
         )
     if stat.S_ISDIR(facts.st_mode):
@@ -191,7 +187,7 @@ def _require_regular(path: str, facts: os.stat_result) -> None:
         raise Refused(
             "special_file",
             f"{get_base_name(path)!r} is neither a file nor a folder.",
-            "A pipe, a device or a socket has no content that stays.",
+            "A pipe, a device or a socket has no fixed content.",
             "Write its output into a file, and record that.",
         )
 

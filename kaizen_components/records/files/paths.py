@@ -15,8 +15,7 @@ SHOWN_MAX = 5
 
 
 def normalize_globs(root: str, paths: list[str]) -> list[str]:
-    """Return the globs as they are stored: relative, with forward slashes; a folder becomes
-    everything below it."""
+    """Return the globs relative, with forward slashes. A folder means everything below it."""
     globs = []
     for path in paths:
         parts = _split_path(path)
@@ -61,7 +60,7 @@ def _split_path(path: str) -> list[str]:
 
 
 def matches_glob(glob: str, path: str) -> bool:
-    """Tell whether the glob names this path. The fixed text at its ends decides for most globs."""
+    """Return whether a glob matches a path. The fixed text at its ends decides for most globs."""
     if not path.startswith(glob.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0]):
         return False
     tail = glob.rsplit("*", 1)[-1].rsplit("?", 1)[-1].rsplit("]", 1)[-1]
@@ -76,7 +75,7 @@ def matches_glob(glob: str, path: str) -> bool:
             step += 1
         elif step < len(steps) and _match_name(steps[step], names[name]):
             step, name = step + 1, name + 1
-        elif deep >= 0:  # the last ** takes one name more
+        elif deep >= 0:  # the last ** matches one more name
             retry += 1
             step, name = deep + 1, retry
         else:
@@ -85,7 +84,7 @@ def matches_glob(glob: str, path: str) -> bool:
 
 
 def _split_glob(glob: str) -> list[str]:
-    """Split the glob by folders; what is below a folder has at least a name."""
+    """Split a glob at its slashes. A final `**` needs at least one name below its folder."""
     steps = glob.split("/")
     return [*steps, "*"] if steps[-1] == "**" else steps
 
@@ -109,7 +108,7 @@ class FileMatcher:
         self._entries: dict[str, tuple[str, str] | None] = {}
 
     def hash_matches(self, globs: list[str]) -> str:
-        """Return the hash of the files that the globs match; of nothing if they match none."""
+        """Return the hash of the files that the globs match, even if there are none."""
         from .files import hash_entry, hash_tree
 
         entries = []
@@ -130,8 +129,7 @@ class FileMatcher:
         return sorted(paths)
 
     def find_modified_since(self, globs: list[str], at: str) -> list[str]:
-        """Return the files whose own time is after `at`: a hint, because a checkout sets times
-        anew."""
+        """Return the files modified after `at`. This is a hint: a checkout sets new times."""
         from ..ids import format_time
 
         paths = []
@@ -162,8 +160,7 @@ class FileMatcher:
                 paths.update(folder + name for name in files if _match_name(steps[at], name))
 
     def _list_folder(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return (folders, files and links), without .git and AI/db, which every commit and record
-        changes."""
+        """Return (folders, files and links) without .git and AI/db, which change all the time."""
         if folder in self._folders:
             return self._folders[folder]
         folders: list[str] = []
@@ -175,7 +172,7 @@ class FileMatcher:
                         if entry.name != ".git" and folder + entry.name != "AI/db":
                             folders.append(entry.name)
                     elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
-                        files.append(entry.name)  # but no pipe, which would never end
+                        files.append(entry.name)  # but no pipe: reading it would never end
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
@@ -188,20 +185,19 @@ class FileMatcher:
 def check_staleness(
     matcher: FileMatcher, globs: list[str], recorded: str | None, at: str
 ) -> dict[str, object]:
-    """Return whether the files changed since `at`, when `recorded` was their hash, and if so the
-    reason in words."""
+    """Return whether the hash of the files is no longer the one `recorded` at `at`, and why."""
     if not globs or not recorded:
         return {"stale": False}
     try:
         if matcher.hash_matches(globs) == recorded:
             return {"stale": False}
         if not matcher.find_matches(globs):
-            reason = f"No file fits {', '.join(globs)} any more."
+            reason = f"No file matches {', '.join(globs)} any more."
             return {"stale": True, "stale_because": reason}
         modified = matcher.find_modified_since(globs, at)
     except KaizenError as error:  # an unreadable file must not fail an answer about lessons
         return {"stale": True, "stale_because": f"{error.what} {error.why}"}
-    reason = f"What fits {', '.join(globs)} changed since {at[:10]} {at[11:19]}Z."
+    reason = f"The files of {', '.join(globs)} changed since {at[:10]} {at[11:19]}Z."
     if modified:
         more = f" and {len(modified) - SHOWN_MAX} more" if len(modified) > SHOWN_MAX else ""
         reason += f" Modified since: {', '.join(modified[:SHOWN_MAX])}{more}."

@@ -1,5 +1,4 @@
-"""The files that somebody worked on lately, as git knows them: changed now, or named by the last
-commits."""
+"""Files that were worked on lately: uncommitted changes in git, and those of the last commits."""
 
 import time
 
@@ -21,8 +20,7 @@ QUESTIONS = (
 
 
 def list_recent_files(root: str) -> list[str]:
-    """Return paths below `root`: changed files first, then those of the newest commits; none
-    without a repository."""
+    """Return changed files below `root`, then those of the newest commits; none without git."""
     end = time.monotonic() + TIMEOUT_S
     outputs = []
     try:

@@ -1,4 +1,4 @@
-"""Sources: what was read, in which version, and what it said."""
+"""Sources: documents that were read, with their version and hash."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_source(place: Place, values: Row) -> Row:
                 "other_content",
                 f"{relative} does not have the hash of --content-hash.",
                 f"Given {expected[:12]}…, found {actual[:12]}….",
-                "Check which of the two was meant. Without --content-hash, the file's hash counts.",
+                "Check both. Without --content-hash, the hash of the file is recorded.",
             )
         values |= {"path": relative, "content_hash": actual}
     return values
@@ -89,9 +89,11 @@ def _require_url(url: str) -> None:
     scheme, _, rest = url.partition(":")
     if scheme.lower() not in SCHEMES:
         schemes = ", ".join(f"{name}:" for name in SCHEMES)
-        raise _url_error(f"must start with {schemes}.", "A file goes into --path.")
+        raise _url_error(f"must start with {schemes}.", "For a file use --path.")
     if not url.isprintable() or any(character in ' <>"\\' for character in url):
-        raise _url_error("has a character that a URL cannot have.", "Write it as %20 and the like.")
+        raise _url_error(
+            "has a character that a URL cannot have.", "Percent-encode it: a space is %20."
+        )
     if scheme.lower() not in WEB:
         if not all(rest.partition("/" if scheme.lower() == "doi" else ":")):
             examples = "They look like doi:10.17487/RFC8785 and urn:isbn:9780131103627."
@@ -117,14 +119,15 @@ def _url_error(problem: str, next_step: str) -> Usage:
 
 
 def add_source(tx: Writer, values: Row, supersedes: str | None, task_id: str | None) -> Row:
+    """Record a source; `supersedes` is the older version that it replaces."""
     task = tx.find("task", task_id) if task_id else None
     older = tx.find("source", supersedes) if supersedes else None
     if older and older["superseded_by"]:
         raise Conflict(
             "superseded_already",
             f"{older['id']} is superseded already.",
-            f"{older['superseded_by']} took its place.",
-            "Supersede that one, so that the versions stay one line.",
+            f"{older['superseded_by']} supersedes it.",
+            f"Supersede {older['superseded_by']} instead: a source has one successor.",
         )
     values = {
         **values, "retrieved_at": values["retrieved_at"] or tx.at, "task_id": task and task["id"],

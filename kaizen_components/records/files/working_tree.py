@@ -1,6 +1,6 @@
-"""The working tree as one hash: tracked and untracked files, ignored ones not, so that a proof says
-what it proved.
+"""The working tree as one hash, so that a proof says which files it was made on.
 
+Tracked and untracked files count, ignored ones do not.
 Each file counts with its path, its kind and the SHA-256 of its content (docs/format.md). What
 Kaizen itself writes below AI/ does not count. A cache beside the database remembers hashes by size,
 times and inode; a file that was changed within the last two seconds is hashed anew, because its
@@ -35,6 +35,8 @@ UNREADABLE = "unreadable"
 
 
 class WorkingTree:
+    """The hash of a working tree, its commit if git has one, and the number of files."""
+
     def __init__(self, sha256: str, commit: str | None, files: int):
         self.sha256 = sha256
         self.commit = commit
@@ -57,6 +59,7 @@ def read_working_tree(root: str, cache_path: str | None = None) -> WorkingTree:
 
 
 def _hash_entries(root: str, prefix: str, cache: Cache, fresh: Cache) -> list[tuple[str, str, str]]:
+    """Return (path, kind, SHA-256) of every file below `root`; add cacheable hashes to `fresh`."""
     entries = []
     now_ns = time.time_ns()
     paths = _list_git_paths(root)
@@ -84,7 +87,7 @@ def _hash_entries(root: str, prefix: str, cache: Cache, fresh: Cache) -> list[tu
                 kind, sha256, _ = hash_entry(full)
             except NotFound:
                 continue
-            except Unavailable:  # it counts as being there
+            except Unavailable:  # an unreadable file still counts
                 kind, sha256 = UNREADABLE, "0" * 64
         if kind != UNREADABLE and times < now_ns - RACY_NS:
             fresh[key] = [*marks, kind, sha256]
@@ -93,8 +96,7 @@ def _hash_entries(root: str, prefix: str, cache: Cache, fresh: Cache) -> list[tu
 
 
 def _list_git_paths(root: str) -> set[str] | None:
-    """Return the paths that git lists; None if there is no repository, or the one around `root`
-    ignores it."""
+    """Return the paths that git lists; None without a repository, or if it ignores `root`."""
     try:
         inside = try_git(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
     except Unavailable:
@@ -134,4 +136,4 @@ def _save_cache(path: str, cache: Cache) -> None:
             json.dump(cache, file)
         os.replace(part, path)
     except OSError:
-        pass  # slower next time, and nothing else
+        pass  # without a cache the next hash is only slower

@@ -42,9 +42,9 @@ class AnchorFile:
     def append(self, origin: str, before: Frontier, after: Frontier) -> str | None:
         """Anchor a commit that extended the log from `before` to `after`.
 
-        Return a sentence if the newest anchor contradicts it: one that is as large as `before` or
-        larger, and not `before` itself, means that the file was replaced or rewritten since. Then
-        `before` is anchored too: the sizes go back, and K8 sees where.
+        Return a warning if the newest anchor is not `before` although it has as many entries or
+        more: the database was replaced or rewritten since. Then anchor `before` too, so that K8
+        sees where the sizes go back.
         """
         end = self._open_current()
         data, warning = format_checkpoint(origin, after.size, after.root()), None
@@ -53,8 +53,8 @@ class AnchorFile:
             tail = os.read(self._descriptor, TAIL_BYTES)
             newest = format_checkpoint(origin, before.size, before.root())
             anchors = [] if tail.endswith(newest.encode()) else parse_anchors(tail)[0]
-            # A smaller anchor of this origin: a crash lost the one of an earlier commit. The same
-            # anchor: only its last line break is missing.
+            # Behind: a crash lost the anchor of an earlier commit. Same: only the last line break
+            # is missing.
             is_behind = anchors and anchors[-1][0] == origin and anchors[-1][1] < before.size
             is_same = anchors and anchors[-1] == (origin, before.size, before.root())
             if anchors and not is_behind and not is_same:
@@ -63,7 +63,7 @@ class AnchorFile:
                     f"The newest checkpoint has {anchors[-1][1]} entries, but the database had "
                     f"{before.size} before this write: run K8."
                 )
-            if end and not tail.endswith(SEPARATOR):  # a kill or a full disk cut the last one off
+            if end and not tail.endswith(SEPARATOR):  # a kill or a full disk truncated the last one
                 data = "\n\n" + data
         written = data.encode()
         if os.write(self._descriptor, written) != len(written):
@@ -120,6 +120,7 @@ def read_last_anchor(path: str) -> "Anchor | None":
 
 
 def parse_anchors(data: bytes) -> "tuple[list[Anchor], int]":
+    """Return the anchors in a checkpoint file, and how many of its blocks are unreadable."""
     from binascii import Error, a2b_base64
 
     anchors, damaged = [], 0
@@ -129,7 +130,7 @@ def parse_anchors(data: bytes) -> "tuple[list[Anchor], int]":
             raw = a2b_base64(root, strict_mode=True)
             if len(raw) != 32 or not size.isdigit() or len(size) > SIZE_DIGITS_MAX:
                 raise ValueError
-            # An origin that is not text is another database's; the block is not cut off.
+            # An origin that is not UTF-8 belongs to another database; the block is not damaged.
             anchors.append((origin.decode("utf-8", "backslashreplace"), int(size), raw.hex()))
         except (ValueError, Error):
             damaged += 1

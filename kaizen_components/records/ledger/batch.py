@@ -34,7 +34,7 @@ def run_batch(
         facts = result if isinstance(result, dict) else {"records": result}
         results[number] = {"line": number, **facts}
     if not results:
-        raise Usage("empty_batch", "There is nothing to run.", shape, "Give it at least one line.")
+        raise Usage("empty_batch", "The batch has no lines.", shape, "Give at least one line.")
     return list(results.values())
 
 
@@ -49,9 +49,11 @@ def read_object(line: str, shape: str = SHAPE) -> dict[str, Any]:
     try:
         item = json.loads(line, object_pairs_hook=make_object)
     except (ValueError, RecursionError) as error:
-        raise Usage("bad_line", "is not JSON.", str(error) or "nested too deeply", shape) from None
+        raise Usage(
+            "bad_line", "This is not JSON.", str(error) or "nested too deeply", shape
+        ) from None
     if not isinstance(item, dict):
-        raise Usage("bad_line", "is not a JSON object.", shape, "Put {…} around it.")
+        raise Usage("bad_line", "This is not a JSON object.", shape, "Put {…} around it.")
     return item
 
 
@@ -63,17 +65,19 @@ def parse_line(line: str) -> tuple[str, dict[str, Any]]:
         or not isinstance(item.get("command"), str)
         or not isinstance(item.get("args", {}), dict)
     ):
-        raise Usage("bad_line", "has another shape.", SHAPE, "Put the options into args.")
+        raise Usage(
+            "bad_line", "This is not a command with args.", SHAPE, "Put the options into args."
+        )
     args = item.get("args", {})
     options = {name.replace("-", "_"): value for name, value in args.items()}
     if len(options) < len(args):
-        what = "gives an option twice, once with - and once with _."
+        what = "An option is given twice, once with - and once with _."
         raise Usage("bad_line", what, "", "Give it once.")
     return item["command"], options
 
 
 def fill_references(value: Any, results: Mapping[int, dict[str, Any]]) -> Any:
-    """Replace `$N.name` by that fact of an earlier result; also in a list of ids."""
+    """Replace `$N.name` by that value of the result of line N; also in a list of ids."""
     if isinstance(value, list):
         return [fill_references(item, results) if isinstance(item, str) else item for item in value]
     if not (isinstance(value, str) and value[:1] == "$" and "." in value):
@@ -89,5 +93,5 @@ def fill_references(value: Any, results: Mapping[int, dict[str, Any]]) -> Any:
         return result[name]
     else:
         names = ", ".join(f"${number}.{known}" for known in result)
-        why, step = f"Line {number} has {names}.", "Use one of these."
-    raise Usage("bad_reference", f"There is no result {value}.", why, step)
+        why, step = f"Line {number} returned {names}.", "Use one of these."
+    raise Usage("bad_reference", f"{value} refers to no earlier result.", why, step)

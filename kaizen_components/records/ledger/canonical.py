@@ -17,7 +17,7 @@ def encode_canonical(value: object) -> str:
 
 
 def encode_canonical_row(row: "dict[str, Any]") -> str:
-    """Encode a row, whose names are plain, in 3 microseconds instead of 8."""
+    """Encode a row in 3 microseconds instead of 8: its column names need no escapes."""
     members = []
     for name in sorted(row):
         value = row[name]
@@ -69,18 +69,18 @@ def measure_width(text: str) -> int:
     )
 
 
-def _encode(value: "Any", in_order: bool) -> str:
+def _encode(value: "Any", sort_keys: bool) -> str:
     kind = type(value)
     if kind is str:
-        return _text(value)
+        return _encode_text(value)
     if kind is int:
         return str(value)
     if kind is dict:
-        items = sorted(value.items()) if in_order else value.items()
-        members = [_text(str(name)) + ":" + _encode(item, in_order) for name, item in items]
+        items = sorted(value.items()) if sort_keys else value.items()
+        members = [_encode_text(str(name)) + ":" + _encode(item, sort_keys) for name, item in items]
         return "{" + ",".join(members) + "}"
     if kind is list or kind is tuple:
-        return "[" + ",".join([_encode(item, in_order) for item in value]) + "]"
+        return "[" + ",".join([_encode(item, sort_keys) for item in value]) + "]"
     if value is None:
         return "null"
     if kind is bool:
@@ -90,7 +90,7 @@ def _encode(value: "Any", in_order: bool) -> str:
     raise AssertionError(f"{kind.__name__} has no JSON form")
 
 
-def _text(value: str) -> str:
+def _encode_text(value: str) -> str:
     # `translate` takes 70 ns a character, so replace the usual characters first.
     if '"' in value or "\\" in value:
         value = value.replace("\\", "\\\\").replace('"', '\\"')

@@ -65,7 +65,7 @@ LOCAL = "SELECT origin, size, peaks, (SELECT max(seq) FROM log) FROM frontier WH
 
 
 class LogEnd:
-    """Where a database's own log ends. It is immutable, so that a cache may hold it."""
+    """The end of a database's own log. It is immutable, so that a cache may hold it."""
 
     def __init__(self, origin: str, frontier: Frontier, schema: int, seq: int) -> None:
         self.origin = origin
@@ -75,7 +75,7 @@ class LogEnd:
 
 
 def read_log_end(connection: "Connection") -> LogEnd:
-    """Return the end as stored; raise Integrity if that row cannot be right."""
+    """Return the stored end of the log; raise Integrity if its row is damaged."""
     rows = connection.tuples(LOCAL)
     peaks = rows[0][2].split() if len(rows) == 1 else []
     are_hashes = all(len(peak) == 64 and not peak.strip("0123456789abcdef") for peak in peaks)
@@ -83,7 +83,7 @@ def read_log_end(connection: "Connection") -> LogEnd:
         raise Integrity(
             "frontier_damaged",
             "The stored end of the log is damaged.",
-            "The frontier row is missing, doubled or changed.",
+            "The frontier row is missing, duplicated or changed.",
             "Run `K8` to see what is wrong; backups are under AI/db/backups.",
         )
     origin, size, _, seq = rows[0]
@@ -102,6 +102,7 @@ class LogEndCache:
         self._end: LogEnd | None = None
 
     def read(self, connection: "Connection") -> LogEnd:
+        """Return the end of the log, from the cache if no other connection has committed."""
         version = connection.read_data_version()
         if self._end is None or connection is not self._connection or version != self._version:
             self._connection, self._version = connection, version
@@ -112,5 +113,5 @@ class LogEndCache:
         self._end = None
 
     def keep(self, end: LogEnd) -> None:
-        """Remember the end that our own commit made."""
+        """Cache the end of the log after our own commit."""
         self._end = end

@@ -1,4 +1,4 @@
-"""Is the database sound? The quick facts, and the checks of `K1 --integrity`."""
+"""The health of the database: quick facts, and the checks of `K1 --integrity`."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def summarize_log(connection: Connection) -> dict[str, Any]:
 
 
 def check_integrity(connection: Connection) -> dict[str, list[str]]:
-    """Return every check with the problems it found; an empty list is good news."""
+    """Return every check with the problems it found; without problems the list is empty."""
     keys = [
         f"{table} row {rowid} refers to a missing {parent}"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
@@ -62,11 +62,11 @@ def check_integrity(connection: Connection) -> dict[str, list[str]]:
 def find_page_problems(connection: Connection) -> list[str]:
     """Return what SQLite's check of every page and index finds.
 
-    Leave out FTS5: while another process writes, SQLite 3.45.1 takes its index for malformed.
-    `find_search_problems` compares search with the records instead.
+    Leave out FTS5: while another process writes, SQLite 3.45.1 reports its index as malformed.
+    `find_search_problems` compares the index with the records instead.
     """
-    problems = [says for (says,) in connection.tuples("PRAGMA integrity_check(20)")]
-    return [says for says in problems if says != "ok" and "FTS5" not in says]
+    problems = [problem for (problem,) in connection.tuples("PRAGMA integrity_check(20)")]
+    return [problem for problem in problems if problem != "ok" and "FTS5" not in problem]
 
 
 def require_integrity(connection: Connection) -> dict[str, str]:
@@ -83,13 +83,13 @@ def require_integrity(connection: Connection) -> dict[str, str]:
 
 
 def find_schema_problems(connection: Connection) -> list[str]:
-    """Find objects that are missing, changed, or not made by the migrations but effective.
+    """Return the objects of the schema that are missing, changed or foreign.
 
-    Effective are triggers, views, indexes on our tables, and tables that would be taken for a table
-    of records or for a derived one. Any other table belongs to its owner.
+    Foreign are triggers, views, indexes on our tables, and tables that look like a table of records
+    or a derived one. Any other table that Kaizen did not make is harmless.
     """
     if connection.value(HAS_MIGRATION) and (problem := migrate.find_version_problem(connection)):
-        return [problem]  # without a certain version there is nothing to compare with
+        return [problem]  # without a certain version no schema is the expected one
     schema = read_schema(connection)
     wanted = build_expected_schema(connection.value("PRAGMA user_version"))
     ours = {name for kind, name, _ in wanted if kind == "table"}
@@ -102,7 +102,7 @@ def find_schema_problems(connection: Connection) -> list[str]:
     for kind, name, table in schema.keys() - wanted.keys():
         is_record = name in records or name.endswith("_state")
         if is_record if kind == "table" else kind != "index" or table in ours:
-            problems.append(f"The {kind} {name} is not ours.")
+            problems.append(f"The {kind} {name} was not made by Kaizen.")
     return problems
 
 

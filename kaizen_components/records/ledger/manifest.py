@@ -16,7 +16,7 @@ from .hashing import hash_text
 
 
 def describe_database(connection: Connection, path: str, name: str = "") -> dict[str, Any]:
-    """Return row counts, hashes, log size and root of the file at `path`, to be called `name`."""
+    """Return row counts, hashes, log size and root of the file at `path`, under the name `name`."""
     facts = health.summarize_log(connection)
     schema = connection.tuples(
         "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
@@ -77,7 +77,10 @@ def save_manifest(path: str, facts: dict[str, Any]) -> None:
         ) from None
     except OSError as error:
         raise Unavailable(
-            "cannot_write", f"{os.path.basename(path)} cannot be written.", str(error.strerror)
+            "cannot_write",
+            f"{os.path.basename(path)} cannot be written.",
+            str(error.strerror),
+            "Choose another --out.",
         ) from None
 
 

@@ -22,10 +22,12 @@ READ_AS = {
 
 
 class InvalidValue(str):
-    """A stored value of another type or not UTF-8, as it can be shown. It matches no hash."""
+    """A stored value of a wrong type or not UTF-8, as printable text. It matches no hash."""
 
 
 class RawLedger:
+    """The rows of a database file, read without trusting their types."""
+
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         # kind -> column -> type; a file of an older schema has fewer
@@ -35,38 +37,38 @@ class RawLedger:
             if columns:
                 self.tables[kind] = {name: sort for name, sort in columns if name != "seq"}
 
-    def pages(self) -> Iterator[list[dict[str, Any]]]:
+    def read_pages(self) -> Iterator[list[dict[str, Any]]]:
         """Yield the log in the order of seq."""
         first = SEQ_MIN
-        chosen = f"WHERE seq >= ? ORDER BY seq LIMIT {PAGE}"
-        while page := list(self._read("log", ENTRY, chosen, (first,))):
+        clause = f"WHERE seq >= ? ORDER BY seq LIMIT {PAGE}"
+        while page := list(self._read("log", ENTRY, clause, (first,))):
             yield page
             if page[-1]["seq"] == SEQ_MAX:
                 return
             first = page[-1]["seq"] + 1
 
-    def entry(self, condition: str, *values: Any) -> dict[str, Any] | None:
+    def find_entry(self, condition: str, *values: Any) -> dict[str, Any] | None:
         """Return the first entry of the log that meets the condition."""
-        chosen = f"WHERE {condition} ORDER BY seq LIMIT 1"
-        return next(self._read("log", ENTRY, chosen, [strip_nul(value) for value in values]), None)
+        clause = f"WHERE {condition} ORDER BY seq LIMIT 1"
+        return next(self._read("log", ENTRY, clause, [strip_nul(value) for value in values]), None)
 
     def find_record_at(self, origin: str, index: int) -> tuple[str | None, str | None]:
-        """Return (kind, id) of the record that this entry is about."""
-        entry = self.entry("origin = ? AND idx = ?", origin, index)
+        """Return (kind, id) of the record that this log entry names."""
+        entry = self.find_entry("origin = ? AND idx = ?", origin, index)
         return (entry["kind"], entry["record_id"]) if entry else (None, None)
 
-    def frontiers(self) -> Iterator[dict[str, Any]]:
+    def read_frontiers(self) -> Iterator[dict[str, Any]]:
         return self._read("frontier", FRONTIER, "ORDER BY origin")
 
-    def rows(
+    def read_rows(
         self, kind: str, low: int, high: int, limit: int = PAGE * 2
     ) -> dict[int, dict[str, Any]]:
         """Return seq -> the members of the record's canonical JSON."""
-        chosen = f"WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}"
+        clause = f"WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}"
         columns = {"seq": "INTEGER", **self.tables[kind]}
         return {
             row.pop("seq"): {name: value for name, value in row.items() if value is not None}
-            for row in self._read(kind, columns, chosen, (low, high))
+            for row in self._read(kind, columns, clause, (low, high))
         }
 
     def find_first_record(self, low: int, high: int = SEQ_MAX) -> tuple[str | None, str | None]:
@@ -74,21 +76,21 @@ class RawLedger:
         records = [
             (at, kind, row.get("id"))
             for kind in self.tables
-            for at, row in self.rows(kind, low, high, 1).items()
+            for at, row in self.read_rows(kind, low, high, 1).items()
         ]
         return min(records, key=lambda record: record[0])[1:] if records else (None, None)
 
     def _read(
-        self, table: str, columns: dict[str, str], chosen: str, values: Sequence[Any] = ()
+        self, table: str, columns: dict[str, str], clause: str, values: Sequence[Any] = ()
     ) -> Iterator[dict[str, Any]]:
         """Yield rows; a value that cannot be valid is an InvalidValue."""
         wanted = ", ".join(READ_AS[sort].format(name) for name, sort in columns.items())
-        for row in self.connection.tuples(f"SELECT {wanted} FROM {table} {chosen}", values):
+        for row in self.connection.tuples(f"SELECT {wanted} FROM {table} {clause}", values):
             yield dict(zip(columns, map(convert_value, row), strict=True))
 
 
 def convert_value(raw: Any) -> Any:
-    """Convert a value of READ_AS: bytes are text, and text means that the type is wrong."""
+    """Convert a value read with READ_AS: bytes are text; text means a wrong type."""
     if type(raw) is bytes:
         try:
             return raw.decode()

@@ -18,7 +18,8 @@ STAMP_DIGITS = 8  # the date, which a T follows
 
 def unknown_id_error(kind: str, ref: str) -> NotFound:
     """Return the error for a reference that no record of this kind has."""
-    noun, other, prefix = kind.replace("_", " "), parse_kind(ref), KINDS[kind].prefix
+    noun, prefix = kind.replace("_", " "), KINDS[kind].prefix
+    other = parse_kind(ref)
     why = f"No {noun} id starts with it; they look like {prefix}_20261116T031555123Z_0f1e2d3c4b."
     if other and other != kind:
         why = f"That is the id of a {other.replace('_', ' ')}; a {noun} id starts with {prefix}_."
@@ -46,7 +47,8 @@ def resolve_evidence(
 ) -> tuple[list[str], list[Row]]:
     """Return `existing` and new `evidence` as one list, and the records among them.
 
-    A text that looks like an id must be one; in `existing` K7 may have removed its record.
+    New evidence that looks like an id must be the id of a record. An id in `existing` need not be:
+    K7 may have removed its record.
     """
     items = [tx.resolve(kind, item) if (kind := parse_kind(item)) else item for item in evidence]
     items = list(dict.fromkeys([*existing, *items]))

@@ -12,11 +12,11 @@ REVISIONS = "SELECT * FROM {kind}_revision WHERE {kind}_id = ? ORDER BY rev"
 
 
 def add_revision(tx: "Writer", kind: str, record: "Row", changes: "Row") -> "Row":
-    """Add the next revision of `record`; a None in `changes` keeps the value."""
+    """Add the next revision of `record`; a None in `changes` keeps the old value."""
     if not any(value is not None for value in changes.values()):
         raise Usage(
             "nothing_to_change",
-            f"Nothing to change in {record['id']}.",
+            f"The revision of {record['id']} changes nothing.",
             "A revision needs at least one of " + ", ".join("--" + name for name in changes) + ".",
             "Give an option with a new value, or a --note.",
         )

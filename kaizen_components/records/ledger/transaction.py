@@ -27,7 +27,7 @@ ENTRY_OF = "SELECT origin, idx, at, actor, command, content_hash, leaf FROM log 
 
 
 class RecordReader:
-    """`db`: a connection plus who asks and when."""
+    """The `db` of a command: a connection, the actor and the time of the call."""
 
     def __init__(self, connection: "Connection", actor: str, at_ms: "int | None" = None) -> None:
         self.connection = connection
@@ -54,26 +54,27 @@ class RecordReader:
         noun = kind.replace("_", " ")
         back = ids.parse_steps_back(ref)
         if back is not None:
-            newest = self._newest(kind, back + 1)
+            newest = self._list_newest(kind, back + 1)
             if len(newest) <= back:
                 raise self._no_last_error(ref, noun)
             return newest[back][1]
         sql = f"SELECT id FROM {kind} WHERE id >= ? AND id < ? ORDER BY id LIMIT 3"
-        ids_found = [row_id for (row_id,) in self.tuples(sql, (ref, ref + "\U0010ffff"))]
-        if len(ids_found) == 1 or (ids_found and ids_found[0] == ref):
-            return ids_found[0]
-        if not ids_found:
+        matches = [row_id for (row_id,) in self.tuples(sql, (ref, ref + "\U0010ffff"))]
+        if len(matches) == 1 or (matches and matches[0] == ref):
+            return matches[0]
+        if not matches:
             from .reference import unknown_id_error
 
             raise unknown_id_error(kind, ref)
         raise Usage(
             "ambiguous_id",
             f"{make_excerpt(ref)!r} fits more than one {noun}.",
-            f"It starts the ids {', '.join(ids_found)}" + (" …" if len(ids_found) > 2 else "."),
+            f"It starts the ids {', '.join(matches)}" + (" …" if len(matches) > 2 else "."),
             "Give more characters of the id.",
         )
 
-    def _newest(self, kind: str, count: int) -> "list[tuple[int, str]]":
+    def _list_newest(self, kind: str, count: int) -> "list[tuple[int, str]]":
+        """Return (seq, id) of the newest records of this actor."""
         sql = f"SELECT seq, id FROM {kind} WHERE actor = ? ORDER BY seq DESC LIMIT {count}"
         return self.tuples(sql, (self.actor,))
 
@@ -91,12 +92,14 @@ class RecordReader:
         matching = [kind for kind in kinds if KINDS[kind].prefix == word]
         back = ids.parse_steps_back(ref)
         if back is not None:
-            if len(kinds) > LAST_AMONG_MAX:  # the next proof or score is not about a remark
+            if (
+                len(kinds) > LAST_AMONG_MAX
+            ):  # @last means what a proof or a score is about, not another remark
                 kinds = [kind for kind in kinds if not KINDS[kind].remark]
             newest = [
                 (seq, kind, row_id)
                 for kind in kinds
-                for seq, row_id in self._newest(kind, back + 1)
+                for seq, row_id in self._list_newest(kind, back + 1)
             ]
             if len(newest) <= back:
                 raise self._no_last_error(ref, "record of the kinds that fit here")
@@ -106,20 +109,20 @@ class RecordReader:
             prefixes = ", ".join(sorted(KINDS[kind].prefix + "_" for kind in kinds))
             raise NotFound(
                 "unknown_id",
-                f"There is no such record {make_excerpt(ref)!r}.",
+                f"There is no record {make_excerpt(ref)!r}.",
                 f"An id here starts with {prefixes}.",
                 "Give the whole id, or enough of its beginning.",
             )
         return matching[0], self.find(matching[0], ref)
 
     def settle(self) -> None:
-        """Write what search needs; a read has nothing to write."""
+        """Do nothing: a read has no texts for the search index."""
 
-    def hold(self) -> None:
-        """Read one snapshot until `let_go`."""
+    def hold_snapshot(self) -> None:
+        """Read from one snapshot until `release_snapshot`."""
         self.connection.begin()
 
-    def let_go(self) -> None:
+    def release_snapshot(self) -> None:
         """End the snapshot before slow work: held for minutes, it keeps the WAL from shrinking."""
         self.connection.roll_back()
 
@@ -130,7 +133,7 @@ class RecordReader:
 
 
 class RecordWriter(RecordReader):
-    """`tx`: a read that can also add records. The engine commits; a command never does."""
+    """The `tx` of a command: it also adds records. The engine commits, never the command."""
 
     def __init__(
         self, connection: "Connection", actor: str, command: str, test: bool, end: LogEnd
@@ -143,11 +146,11 @@ class RecordWriter(RecordReader):
         self.frontier = end.frontier.copy()
         self._seq = end.seq
         self._number = ids.random_number()
-        self._real = False  # has it added a record that is not a test record?
-        self._texts: dict[int, list[Any]] = {}  # rowid -> the texts in the search index, the new
+        self._has_real = False  # has it added a record that is not a test record?
+        self._texts: dict[int, list[Any]] = {}  # rowid -> [texts in the search index, new texts]
 
     def add(self, kind: str, values: "Row", of: "Iterable[Row]" = ()) -> "Row":
-        """Record one row of `kind`. It is a test record if one in `of`, to which it refers, is."""
+        """Add a record that refers to the records `of`. It is a test record if one of them is."""
         declared = KINDS[kind]
         test = int(self.test or any(record["test"] for record in of))
         self._number += 1
@@ -159,7 +162,7 @@ class RecordWriter(RecordReader):
             **values,
         }
         row = {name: value for name, value in row.items() if value is not None}
-        self._real = self._real or not row["test"]
+        self._has_real = self._has_real or not row["test"]
         self._seq += 1
         self.connection.insert(kind, {"seq": self._seq, **row})
         if declared.derive:
@@ -184,7 +187,7 @@ class RecordWriter(RecordReader):
         return {"seq": self._seq, **row, "hash": content_hash, "log_index": self.frontier.size - 1}
 
     def next_id(self, kind: str) -> str:
-        """Return the id that `add` gives to the next record, for one that contains its own id."""
+        """Return the id of the next record, for one that repeats its id in another column."""
         return ids.make_id(KINDS[kind].prefix, self.at, self._number + 1)
 
     def index(self, kind: str, seq: int, row: "Row | None", before: "Row | None" = None) -> None:
@@ -195,6 +198,7 @@ class RecordWriter(RecordReader):
         self._texts[rowid][1] = row and full_text.extract_texts(kind, row)
 
     def settle(self) -> None:
+        """Write the waiting texts to the search index."""
         # In the order of rowids, which is by far the cheapest.
         for rowid in sorted(self._texts):
             old, new = self._texts[rowid]
@@ -204,10 +208,10 @@ class RecordWriter(RecordReader):
                 full_text.insert_texts(self.connection, rowid, new)
         self._texts.clear()
 
-    def hold(self) -> None:
+    def hold_snapshot(self) -> None:
         """Do nothing: a write has its transaction."""
 
-    def let_go(self) -> None:
+    def release_snapshot(self) -> None:
         """Do nothing: a write keeps its transaction."""
 
     def end(self) -> LogEnd:
@@ -215,29 +219,30 @@ class RecordWriter(RecordReader):
         return LogEnd(self.origin, self.frontier, self.schema, self._seq)
 
     def wrote_tests_only(self) -> bool:
-        return self.changed() and not self._real
+        return self.has_changes() and not self._has_real
 
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         return self.frontier.size > self.before.size
 
     def finish(self) -> None:
         """Prepare the last statements before COMMIT."""
         self.settle()
-        if not self.changed():
+        if not self.has_changes():
             return
-        # Replace the frontier that this write began with. If it has changed, NOT NULL refuses.
+        # If the stored frontier is not the one that this write began with, the CASE is NULL, and
+        # NOT NULL refuses the update.
         before, after = self.before, self.frontier
         peaks, new_peaks = (format_literal(" ".join(end.peaks)) for end in (before, after))
         origin = format_literal(self.origin)
         unmoved = f"origin = {origin} AND size = {before.size} AND peaks = {peaks}"
-        self.connection.later(
+        self.connection.queue(
             f"UPDATE frontier SET size = CASE WHEN {unmoved} THEN {after.size} END, "
             f"peaks = {new_peaks} WHERE local = 1"
         )
 
 
 def make_receipt(kind: str, row: "Row", **more: object) -> "Row":
-    """Return what a write answers: the record's id and its place in the log."""
+    """Return the answer to a write: the record's id, its facts and its place in the log."""
     return {
         "id": row["id"],
         "kind": kind,

@@ -1,7 +1,7 @@
-"""Recompute every hash of the ledger and name the first record that is not what was written.
+"""Recompute every hash of the ledger and name the first record that was tampered with.
 
-One pass in the order of the log: each entry's place, its leaf, its record. Then what only the whole
-shows: the frontier, the anchors outside the file, and the derived tables. docs/format.md describes
+One pass in the order of the log checks each entry's place, its leaf and its record. Then come the
+frontier, the anchors outside the file, and the derived tables. docs/format.md describes
 the same checks for a verifier in another language.
 """
 
@@ -19,7 +19,7 @@ from .health import find_page_problems, find_schema_problems, find_search_proble
 from .raw_rows import SEQ_MAX, SEQ_MIN, InvalidValue, RawLedger, strip_nul
 
 FINDINGS_MAX = 20
-AFTER_THE_LOG = float("inf")  # the place of what concerns the file as a whole
+AFTER_THE_LOG = float("inf")  # the place of findings about the whole file
 
 Finding = dict[str, Any]
 Row = dict[str, Any]
@@ -36,7 +36,7 @@ class Verification:
         self.anchors = anchors
         self.is_copy = is_copy  # a backup may be older than the newest anchor
         self.findings: list[Finding] = []
-        self.places: list[float] = []  # of the findings, in the order of the log
+        self.places: list[float] = []  # seq of each finding, to sort them
         self.frontiers: dict[str, Frontier] = {}
         self.records = 0
         self.entries = 0
@@ -44,16 +44,17 @@ class Verification:
         self.ledger = RawLedger(connection)
 
     def run(self) -> list[Finding]:
+        """Run all checks on one snapshot and return the findings."""
         self.connection.execute("BEGIN")  # one snapshot, while others may write
         try:
             if self.connection.value("PRAGMA application_id") != APPLICATION_ID:
-                self._add("edit", "The file is not marked as a Kaizen database.")
-            self._add_problems(self.find_schema_problems())
+                self._report("edit", "The file is not marked as a Kaizen database.")
+            self._report_first(self.find_schema_problems())
             path = self.connection.tuples("PRAGMA database_list")[0][2]
-            # SQLite takes what is missing of the last page for zeros.
+            # SQLite reads the missing part of a last page as zeros.
             if path and os.path.getsize(path) % self.connection.value("PRAGMA page_size"):
-                self._add("edit", "The file ends in the middle of a page.")
-            stored = {row["origin"]: row for row in self.ledger.frontiers()}
+                self._report("edit", "The file ends in the middle of a page.")
+            stored = {row["origin"]: row for row in self.ledger.read_frontiers()}
             last_seq = self.check_log(stored)
             if not self.findings:
                 self.check_frontiers(stored, last_seq)
@@ -61,12 +62,14 @@ class Verification:
                 self.check_anchors(set(stored) | set(self.frontiers))
             if not self.findings:
                 for seq, state in find_stale_rows(self.connection)[:1]:
-                    entry = self.ledger.entry("seq = ?", seq)
-                    self._add("edit", f"{state} does not agree with the records.", entry=entry)
-                self._add_problems(find_search_problems(self.connection))
+                    entry = self.ledger.find_entry("seq = ?", seq)
+                    self._report("edit", f"{state} does not agree with the records.", entry=entry)
+                self._report_first(find_search_problems(self.connection))
             if not self.findings:
                 damage = find_page_problems(self.connection)
-                self._add_problems(f"SQLite finds the file damaged: {says}." for says in damage)
+                self._report_first(
+                    f"SQLite finds the file damaged: {message}." for message in damage
+                )
         finally:
             self.connection.roll_back()
         order = sorted(range(len(self.findings)), key=self.places.__getitem__)
@@ -87,56 +90,60 @@ class Verification:
         first = self.connection.value("SELECT min(seq) FROM log")
         before = min(1 if first is None else first, 1) - 1
         for kind in self.ledger.tables if before >= SEQ_MIN else ():
-            self._add_strays({kind: self.ledger.rows(kind, SEQ_MIN, before, 1)}, before)
+            self._report_misplaced_records(
+                {kind: self.ledger.read_rows(kind, SEQ_MIN, before, 1)}, before
+            )
         seq = 0
-        for page in self.ledger.pages():
+        for page in self.ledger.read_pages():
             rows = {
-                kind: self.ledger.rows(kind, page[0]["seq"], page[-1]["seq"])
+                kind: self.ledger.read_rows(kind, page[0]["seq"], page[-1]["seq"])
                 for kind in self.ledger.tables
             }
             for entry in page:
                 in_place = self.check_place(entry, seq + 1)
                 if not in_place or len(self.findings) >= FINDINGS_MAX:
-                    self._add_strays(rows, seq)
+                    self._report_misplaced_records(rows, seq)
                     return entry["seq"]
                 seq = entry["seq"]
                 leaf = self.check_leaf(entry)
                 self.check_record(entry, rows.get(entry["kind"], {}).pop(seq, None))
                 self.frontiers[entry["origin"]].append(leaf)
                 self.entries += 1
-            self._add_strays(rows, seq)
+            self._report_misplaced_records(rows, seq)
         if not self.findings:
-            # Up to the frontier's size the log is cut off, which is one finding.
+            # Records up to the frontier's size belong to a truncated log, which is one finding.
             sizes = [row["size"] for row in stored.values() if type(row["size"]) is int]
             after = min(max(seq, sum(sizes)), SEQ_MAX - 1) + 1
             for kind in self.ledger.tables:
-                self._add_strays({kind: self.ledger.rows(kind, after, SEQ_MAX, 1)}, SEQ_MAX)
+                self._report_misplaced_records(
+                    {kind: self.ledger.read_rows(kind, after, SEQ_MAX, 1)}, SEQ_MAX
+                )
         return seq
 
     def check_place(self, entry: Row, expected_seq: int) -> bool:
-        """Check that the entry continues the log; False if the rest cannot be judged."""
+        """Check that the entry continues the log; return False if the next cannot be checked."""
         frontier = self.frontiers.setdefault(str(entry["origin"]), Frontier())
         if entry["seq"] == expected_seq and entry["idx"] == frontier.size:
             return True
         missing, index = frontier.size, entry["idx"]
         due = "origin = ? AND idx = ?", entry["origin"], missing
         if hash_entry(entry) != entry["leaf"]:
-            self.check_leaf(entry)  # the entry was changed, not its place
+            self.check_leaf(entry)  # the entry was changed, not moved
         elif index < missing:
-            self._add("insertion", f"Log entry {index} is a copy.", entry=entry)
-        elif index > missing and not self.ledger.entry(*due):
+            self._report("insertion", f"Log entry {index} is a copy.", entry=entry)
+        elif index > missing and not self.ledger.find_entry(*due):
             # Name the first record that is left without an entry, or else the next entry.
             kind, record_id = entry["kind"], entry["record_id"]
             if entry["seq"] > expected_seq:
                 kind, record_id = self.ledger.find_first_record(expected_seq, entry["seq"] - 1)
             at = min(expected_seq, entry["seq"])
-            says = f"Log entry {missing} is missing."
-            self._add("deletion", says, kind, record_id, index=missing, seq=at)
+            message = f"Log entry {missing} is missing."
+            self._report("deletion", message, kind, record_id, index=missing, seq=at)
         elif index > missing and entry["seq"] == expected_seq:
-            says = f"Log entry {index} is in the place of entry {missing}."
-            self._add("reordering", says, entry=entry)
+            message = f"Log entry {index} is in the place of entry {missing}."
+            self._report("reordering", message, entry=entry)
         else:
-            self._add("insertion", f"Log entry {index} has a wrong place.", entry=entry)
+            self._report("insertion", f"Log entry {index} is in a wrong place.", entry=entry)
         return False
 
     def check_leaf(self, entry: Row) -> str:
@@ -144,13 +151,13 @@ class Verification:
         leaf = hash_entry(entry)
         if leaf != entry["leaf"]:
             problem = "edit" if self.findings else self._classify_leaf(entry)
-            says = f"Log entry {entry['idx']} does not have its leaf hash."
-            self._add(problem, says, entry=entry)
+            message = f"Log entry {entry['idx']} does not have its leaf hash."
+            self._report(problem, message, entry=entry)
         return leaf or EMPTY_ROOT
 
     def _classify_leaf(self, entry: Row) -> str:
         """Find out whether this entry or its content was elsewhere when the leaf was made."""
-        for page in self.ledger.pages():
+        for page in self.ledger.read_pages():
             for other in page:
                 if other["seq"] == entry["seq"]:
                     continue
@@ -166,97 +173,99 @@ class Verification:
         kind, record_id, index = entry["kind"], entry["record_id"], entry["idx"]
         is_purged = record_id in self.purged and entry["test"] == 1
         if kind not in self.ledger.tables:
-            self._add("edit", f"Log entry {index} names an unknown kind.", entry=entry)
+            self._report("edit", f"Log entry {index} names an unknown kind.", entry=entry)
         elif row and row.get("id") == record_id:
             self.records += 1
             same = all(row.get(name) == entry[name] for name in ("at", "actor", "test"))
             if not same or hash_members(hash_text, row) != entry["content_hash"]:
-                self._add("edit", f"{kind} {record_id} was changed.", entry=entry)
+                self._report("edit", f"{kind} {record_id} was changed.", entry=entry)
             elif is_purged:
-                says = f"{kind} {record_id} was purged and is here again."
-                self._add("insertion", says, entry=entry)
+                message = f"{kind} {record_id} was purged but is in the database again."
+                self._report("insertion", message, entry=entry)
         elif row is None and is_purged:
             pass
         elif self.connection.value(f"SELECT 1 FROM {kind} WHERE id = ?", (strip_nul(record_id),)):
-            self._add("reordering", f"{kind} {record_id} was moved.", entry=entry)
+            self._report("reordering", f"{kind} {record_id} was moved.", entry=entry)
         elif row:
             if is_purged:
-                self._add_stray(kind, entry["seq"], row)
+                self._report_misplaced(kind, entry["seq"], row)
             else:
-                says = f"{kind} {row.get('id')} is in the place of {record_id}."
-                self._add("edit", says, entry=entry)
+                message = f"{kind} {row.get('id')} is in the place of {record_id}."
+                self._report("edit", message, entry=entry)
         elif self.ledger.find_first_record(entry["seq"], entry["seq"])[1] == record_id:
-            says = f"Log entry {index} names another kind than its record's."
-            self._add("edit", says, entry=entry)
+            message = f"Log entry {index} names another kind than its record's."
+            self._report("edit", message, entry=entry)
         else:
-            self._add("deletion", f"{kind} {record_id} is missing.", entry=entry)
+            self._report("deletion", f"{kind} {record_id} is missing.", entry=entry)
 
-    def _add_strays(self, rows: Rows, last_seq: int) -> None:
-        """Add a finding for each record up to this place that no entry has taken."""
+    def _report_misplaced_records(self, rows: Rows, last_seq: int) -> None:
+        """Report each record up to this place that no log entry names."""
         strays = sorted((at, kind) for kind, left in rows.items() for at in left if at <= last_seq)
         for at, kind in strays[:FINDINGS_MAX]:
-            self._add_stray(kind, at, rows[kind][at])
+            self._report_misplaced(kind, at, rows[kind][at])
 
-    def _add_stray(self, kind: str, at: int, row: Row) -> None:
-        """Add a finding for a record without an entry at its place: moved or inserted."""
+    def _report_misplaced(self, kind: str, at: int, row: Row) -> None:
+        """Report a record without a log entry at its place: it was moved or inserted."""
         record_id = row.get("id")
-        entry = self.ledger.entry("record_id = ? AND kind = ?", record_id, kind)
+        entry = self.ledger.find_entry("record_id = ? AND kind = ?", record_id, kind)
         if entry:
-            says = f"{kind} {record_id} is not at the place of its log entry."
-            self._add("reordering", says, kind, record_id, index=entry["idx"], seq=at)
+            message = f"{kind} {record_id} is not at the place of its log entry."
+            self._report("reordering", message, kind, record_id, index=entry["idx"], seq=at)
         else:
-            says = f"{kind} {record_id} has no log entry."
-            self._add("insertion", says, kind, record_id, seq=at)
+            message = f"{kind} {record_id} has no log entry."
+            self._report("insertion", message, kind, record_id, seq=at)
 
-    # What only the whole shows
+    # Checks of the whole file
 
     def check_frontiers(self, stored: dict[str, Row], last_seq: int) -> None:
         """Compare the stored frontiers with the log."""
         for row in stored.values():
             if type(row["size"]) is not int or type(row["peaks"]) is not str:
-                return self._add("edit", "The frontier has values of another type.")
+                return self._report("edit", "The frontier has values of another type.")
         if [row["local"] for row in stored.values()].count(1) != 1:
-            return self._add("edit", "The frontier of this database is not marked.")
+            return self._report("edit", "The frontier of this database is not marked.")
         unlisted = sorted(set(self.frontiers) - set(stored))
         for origin, row in stored.items():
             log, size = self.frontiers.get(origin, Frontier()), row["size"]
             if not log.size and size and unlisted:
-                self._add("edit", "The frontier names another origin than the log.")
+                self._report("edit", "The frontier names another origin than the log.")
             elif log.size < size:
-                says = f"The log ends after {log.size} of {size} entries."
+                message = f"The log ends after {log.size} of {size} entries."
                 kind, record_id = self.ledger.find_first_record(last_seq + 1)
-                self._add("truncation", says, kind, record_id, index=log.size)
+                self._report("truncation", message, kind, record_id, index=log.size)
             elif log.size > size:
                 kind, record_id = self.ledger.find_record_at(origin, size)
-                says = f"The log has more than the {size} entries that its frontier counts."
-                self._add("insertion", says, kind, record_id, index=size)
+                message = f"The log has more than the {size} entries that its frontier counts."
+                self._report("insertion", message, kind, record_id, index=size)
             elif row["peaks"] != " ".join(log.peaks):
-                says = f"The stored frontier of {origin} does not match its log."
-                self._add("edit", says, index=log.size - 1)
+                message = f"The stored frontier of {origin} does not match its log."
+                self._report("edit", message, index=log.size - 1)
             elif not size and row["local"] != 1:
-                self._add("insertion", f"There is a frontier of {origin} without a log.")
+                self._report("insertion", f"There is a frontier of {origin} without a log.")
         for origin in unlisted:
             kind, record_id = self.ledger.find_record_at(origin, 0)
-            self._add("insertion", f"The log of {origin} has no frontier.", kind, record_id)
+            self._report("insertion", f"The log of {origin} has no frontier.", kind, record_id)
         return None
 
     def check_anchors(self, known: set[str]) -> None:
         """Compare the log with the anchors outside the file."""
         for origin, size, _ in self.anchors:
             if origin not in known and not self.is_copy:
-                says = f"The anchors are of another database: {origin} with {count_entries(size)}."
-                return self._add("rollback", says, index=0)
+                message = (
+                    f"The anchors are of another database: {origin} with {count_entries(size)}."
+                )
+                return self._report("rollback", message, index=0)
         for origin in sorted(known):
             self.check_roots(origin)
         for origin in dict.fromkeys(origin for origin, _, _ in self.anchors if origin in known):
             size = max(size for name, size, _ in self.anchors if name == origin)
             in_log = self.frontiers.get(origin, Frontier()).size
             if size > in_log and not self.is_copy and not self.findings:
-                says = (
+                message = (
                     f"An anchor has {count_entries(size)}, this file {in_log}, and it is intact: "
                     "it is an older copy."
                 )
-                self._add("rollback", says, index=in_log)
+                self._report("rollback", message, index=in_log)
         return None
 
     def check_roots(self, origin: str) -> None:
@@ -266,9 +275,9 @@ class Verification:
         for size, root in anchors:
             wanted.setdefault(size, set()).add(root)
         if wanted.get(0, {EMPTY_ROOT}) != {EMPTY_ROOT}:
-            return self._add("edit", "The anchor of the empty log has another root.", index=0)
+            return self._report("edit", "The anchor of the empty log has another root.", index=0)
         growing, first, before = Frontier(), None, Frontier()
-        for page in self.ledger.pages() if wanted else ():
+        for page in self.ledger.read_pages() if wanted else ():
             for entry in page:
                 if entry["origin"] != origin:
                     continue
@@ -283,20 +292,21 @@ class Verification:
                     continue
                 at = [anchored for anchored, _ in anchors].index(size)
                 if any(anchored <= size for anchored, _ in anchors[at + 1 :]):
-                    problem, says = "rollback", "an older copy was put here and written to."
-                elif first is entry and self._fits_another(entry, before, wanted[size]):
-                    problem, says = "reordering", "another entry was here when it was made."
+                    problem, message = "rollback", "an older copy was put here and written to."
+                elif first is entry and self._fits_later_entry(entry, before, wanted[size]):
+                    problem, message = "reordering", "another entry was here when it was made."
                 else:
-                    problem, says = "edit", "the history was rewritten together with its hashes."
+                    problem, message = "edit", "the history was rewritten together with its hashes."
                 range_text = f"entry {first['idx']}"
                 if first is not entry:
                     range_text = f"entries {first['idx']} to {entry['idx']}"
-                says = f"The anchor of log {range_text} has another root: {says}"
-                return self._add(problem, says, entry=first)
+                message = f"The anchor of log {range_text} has another root: {message}"
+                return self._report(problem, message, entry=first)
         return None
 
-    def _fits_another(self, entry: Row, before: Frontier, roots: set[str]) -> bool:
-        for page in self.ledger.pages():
+    def _fits_later_entry(self, entry: Row, before: Frontier, roots: set[str]) -> bool:
+        """Return whether a later entry at the place of `entry` gives one of these roots."""
+        for page in self.ledger.read_pages():
             for other in page:
                 if other["idx"] > entry["idx"]:
                     trial = before.copy()
@@ -305,14 +315,14 @@ class Verification:
                         return True
         return False
 
-    def _add_problems(self, problems: Iterable[str]) -> None:
-        for says in list(problems)[:1]:
-            self._add("edit", says)
+    def _report_first(self, problems: Iterable[str]) -> None:
+        for message in list(problems)[:1]:
+            self._report("edit", message)
 
-    def _add(
+    def _report(
         self,
         problem: str,
-        says: str,
+        message: str,
         kind: str | None = None,
         record_id: str | None = None,
         entry: Row | None = None,
@@ -326,7 +336,7 @@ class Verification:
         self.findings.append(
             {
                 "problem": problem,
-                "says": says,
+                "says": message,
                 "kind": kind,
                 "record_id": record_id,
                 "log_index": index,

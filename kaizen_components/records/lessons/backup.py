@@ -12,6 +12,7 @@ NAME_BYTES_MAX = 120  # of a path in the name of its backup; file systems take 2
 
 
 def require_writable(files: list[LessonFile]) -> None:
+    """Raise Unavailable if a file is in a folder that cannot be written."""
     for file in files:
         if not os.access(os.path.dirname(file.real), os.W_OK | os.X_OK):
             why = "Its folder is read-only. Nothing was written."
@@ -19,7 +20,7 @@ def require_writable(files: list[LessonFile]) -> None:
 
 
 def back_up_file(file: LessonFile, folder: str) -> str:
-    """Return the path of a copy that is on disk. An equal copy is used again."""
+    """Copy a file into the folder and return the path. An equal copy is reused."""
     for length in (12, 64):
         path = os.path.join(folder, format_backup_name(file, length))
         if not os.path.exists(path):
@@ -37,7 +38,7 @@ def back_up_file(file: LessonFile, folder: str) -> str:
 
 
 def format_backup_name(file: LessonFile, length: int = 12) -> str:
-    """Return the end of the path, as letters, digits and ._-, with the hash."""
+    """Return the name of a backup: the end of the file's path, and its hash."""
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in file.path)
     end = name.encode()[-NAME_BYTES_MAX:].decode(errors="ignore")
     return f"{end}-{file.sha256[:length]}.md"
@@ -61,11 +62,11 @@ def replace_with_stub(file: LessonFile, stub: str) -> str:
 
 
 def _write_whole(path: str, data: bytes, like: os.stat_result | None = None) -> None:
-    """Write a file and wait for the disk. `like` is the file whose mode and owner it gets."""
+    """Write a file and flush it to disk. It gets the mode and owner of `like`."""
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.kaizen")
     if os.path.lexists(temporary):
-        os.unlink(temporary)  # of a process that was killed: the caller holds the lock
+        os.unlink(temporary)  # left by a killed process: the caller holds the lock
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(temporary, flags, 0o644), "wb") as file:
         file.write(data)
@@ -75,7 +76,7 @@ def _write_whole(path: str, data: bytes, like: os.stat_result | None = None) -> 
                 try:
                     os.chown(temporary, like.st_uid, like.st_gid)
                 except OSError:
-                    pass  # only an administrator may; the file then belongs to its migrator
+                    pass  # only an administrator may change the owner
             os.chmod(temporary, like.st_mode & 0o7777)
         os.fsync(file.fileno())
     os.replace(temporary, path)

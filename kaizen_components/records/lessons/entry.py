@@ -42,7 +42,7 @@ class Entry:
     line: int  # counted from 1
     text: str
     heading: str = ""
-    context: tuple[str, ...] = ()  # the headings around it, the outermost first
+    context: tuple[str, ...] = ()  # the headings above it, the outermost first
     occurrence: int = 1
 
     @property
@@ -103,6 +103,7 @@ class Section:
 
 
 def read_page(text: str) -> Page:
+    """Return the entries, front matter and bare headings of a Markdown text."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     page = Page()
     stubs = find_stub_lines(lines)
@@ -124,6 +125,7 @@ def strip_line_ends(text: str) -> str:
 
 
 def shorten_text(text: str, chars_max: int) -> str:
+    """Return the text, cut at a word if it is too long."""
     if len(text) <= chars_max:
         return text
     cut = text[: chars_max - 1]
@@ -172,7 +174,7 @@ def _read_sections(lines: list[str]) -> list[Section]:
 
 
 def _is_leaf(sections: list[Section], at: int) -> bool:
-    """Whether a heading has no text below it, except for deeper headings without text."""
+    """Return whether there is no text below a heading, not even below its subheadings."""
     for below in range(at, len(sections)):
         section = sections[below]
         if below > at and section.level <= sections[at].level:
@@ -183,12 +185,13 @@ def _is_leaf(sections: list[Section], at: int) -> bool:
 
 
 def _add_entries(page: Page, lines: list[str], sections: list[Section]) -> None:
-    around: list[tuple[int, str]] = []  # (level, text) of the headings
+    """Add an entry to the page for each section or, in a list, for each item."""
+    ancestors: list[tuple[int, str]] = []  # (level, text) of the headings
     for at, section in enumerate(sections):
         heading = read_heading(lines, section.heading) if section.heading else ""
         line = section.heading.start + 1 if section.heading else 0
-        around = [(level, text) for level, text in around if level < section.level]
-        context = tuple(text for _, text in around if text)
+        ancestors = [(level, text) for level, text in ancestors if level < section.level]
+        context = tuple(text for _, text in ancestors if text)
         if section.is_top:
             page.entries += _split_parts(lines, section.blocks, context)
         elif section.has("text"):
@@ -199,11 +202,11 @@ def _add_entries(page: Page, lines: list[str], sections: list[Section]) -> None:
         elif _is_leaf(sections, at) and heading:
             page.bare.append((line, heading))
         if section.heading and not section.is_top:
-            around.append((section.level, heading))
+            ancestors.append((section.level, heading))
     title = next((section for section in sections if section.is_top and section.heading), None)
     if not title or not title.heading or title.has("item"):
         return
-    if title.has("text") and len(page.entries) == 1:  # all there is has the file's title
+    if title.has("text") and len(page.entries) == 1:  # the only entry gets the title of the file
         page.entries[0].heading = read_heading(lines, title.heading)
         page.entries[0].line = title.heading.start + 1
 

@@ -28,7 +28,7 @@ STATUS_MOVES = {  # where G5 may take a gotcha
     "promoted": (),
 }
 ELSEWHERE = {  # a status that another command gives
-    "promoted": ("Promotion makes a learning of it and keeps the lineage.", "L2 --id {id}"),
+    "promoted": ("A promotion also creates the learning and links the two.", "L2 --id {id}"),
     "superseded": (
         "Another lesson must take its place.",
         "L11 --id {id} --reason … --superseded-by ID",
@@ -46,7 +46,7 @@ WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing""",
 
 
 class LessonPaths:
-    """The files that a lesson names. They are hashed before the write, which then takes no time."""
+    """The files that a lesson names. They are hashed before the write, to keep the write short."""
 
     def __init__(self, store: Store, paths: Sequence[str] = ()) -> None:
         self.root = store.place.root
@@ -107,7 +107,7 @@ def add_lesson(
 
 
 def revise_lesson(tx: Writer, kind: str, lesson: Row, changes: Row, of: Iterable[Row] = ()) -> Row:
-    """Add a revision; one that refers to a test record is a test record."""
+    """Add a revision. It is a test record if the lesson or a record in `of` is one."""
     test = int(any(record["test"] for record in (lesson, *of)))
     return revision.add_revision(tx, kind, {**lesson, "test": test}, changes)
 
@@ -184,13 +184,13 @@ def require_legal_status(gotcha: Row, status: str | None, note: str | None) -> N
         raise Refused(
             "no_such_move",
             f"{id} is {now} and cannot become {status}.",
-            "It is no longer open.",
+            f"A {now} gotcha can only become active.",
             "Make it active first: `--status active --note REASON`.",
         )
     if note is None and (status == "retired" or now in CLOSED_STATUSES):
         raise Refused(
             "reason_missing",
-            f"{id} becomes {status} without a reason.",
+            f"{id} cannot become {status} without a reason.",
             "Later readers need to know why.",
             "Add --note with the reason.",
         )
@@ -202,7 +202,7 @@ def require_open_gotcha(gotcha: Row, status: str | None) -> None:
         return
     why, step = "It is closed.", "make it active again: `--status active --note REASON`."
     if gotcha["status"] == "promoted":
-        why, step = "Its learning rests on them.", "record a new gotcha with G1."
+        why, step = "Its learning is based on them.", "record a new gotcha with G1."
     raise Refused(
         "closed_lesson",
         f"{gotcha['id']} is {gotcha['status']}: its text, evidence and paths stay as they are.",
@@ -253,7 +253,7 @@ def find_promotion(db: Reader, kind: str, lesson: Row) -> str | None:
 
 
 def _find_successor(tx: Writer, kind: str, lesson: Row, ref: str) -> Row:
-    """Return an active lesson of the same kind. An active one has no successor: no cycle."""
+    """Return an active lesson of the same kind. It has no successor, so no cycle can form."""
     other, successor = tx.find_any(LESSONS, ref)
     if other != kind:
         raise Refused(

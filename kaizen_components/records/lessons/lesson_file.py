@@ -1,4 +1,4 @@
-"""The files that hold lessons: found below the project and read."""
+"""Find the Markdown files that hold lessons, and read them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -101,7 +101,7 @@ def _resolve_root(base: str, given: str) -> str:
         raise Refused(
             "outside_project",
             f"{spell_path(os.path.basename(given.rstrip('/')) or given)} is outside the project.",
-            "Lessons are migrated from folders below the project's root; links out do not count.",
+            "Lessons are migrated from folders below the project's root; links that lead out are not followed.",
             "Give --roots as folders below the project.",
         )
     real, shown = os.path.realpath(os.path.join(base, path)), spell_path(path)
@@ -134,6 +134,7 @@ def _walk(base: str, start: str, skipped: list[dict[str, str]]) -> Iterator[str]
 
 
 def _is_searched(base: str, folder: str, skipped: list[dict[str, str]]) -> bool:
+    """Return whether to search a folder; note a project inside this one in `skipped`."""
     name = os.path.basename(folder)
     if os.path.islink(folder) or folder == os.path.join(base, "AI"):
         return False
@@ -162,7 +163,7 @@ def spell_path(path: str) -> str:
 
 
 def load_lesson_file(path: str, real: str) -> LessonFile:
-    """Read a file; note as problems what a record or a backup cannot hold."""
+    """Read a file. Its problems are what a record or a backup cannot hold."""
     file = LessonFile(path, get_file_kind(path) or "", real)
     try:
         with open(real, "rb") as opened:
@@ -182,7 +183,7 @@ def load_lesson_file(path: str, real: str) -> LessonFile:
         if kind:  # anywhere in the file, since the backup would keep it
             lines = text.split("\n")
             own = [number for number, line in enumerate(lines, 1) if scan.find_secret(line)]
-            # A key is on several lines; the first counts.
+            # A private key has several lines; report its first one.
             keys = [number for number, line in enumerate(lines, 1) if "PRIVATE KEY" in line]
             says = f"seems to hold a secret ({kind})"
             file.add_problem("secret_refused", (own or keys or [1])[0], says)
@@ -190,7 +191,7 @@ def load_lesson_file(path: str, real: str) -> LessonFile:
 
 
 def _decode(file: LessonFile) -> str | None:
-    """Return the text of a file, or note the problem with it."""
+    """Return the text of a file; without text, add the problem to the file and return None."""
     kind = scan.find_secret(file.path)
     if kind:
         file.path = os.path.basename(file.path)  # the folder's name must not be shown
@@ -213,7 +214,7 @@ def _decode(file: LessonFile) -> str | None:
 
 
 def require_importable(files: list[LessonFile]) -> None:
-    """Raise an error that lists all problems, of which the first names it."""
+    """Raise an error that lists all problems and describes the first one."""
     bad = [(file, problem) for file in files for problem in file.problems]
     if not bad:
         return

@@ -134,7 +134,7 @@ def preview_migration(store: Store, db: Reader | None, roots: Sequence[str]) -> 
 
 
 def _list_bare_headings(files: list[LessonFile]) -> list[Row]:
-    """Return headings with nothing below: no entries, so a person should know of them."""
+    """Return the headings without text. They are no entries, so the answer lists them."""
     return [
         {"file": file.path, "line": line, "heading": text}
         for file in files
@@ -149,16 +149,17 @@ def apply_migration(write: WriteLater, store: Store, roots: Sequence[str]) -> Ro
     require_importable(files)
     files = [file for file in files if file.entries]
     require_writable(files)
-    answer = write(lambda tx: _record(tx, store, files))
+    answer = write(lambda tx: _record_lessons(tx, store, files))
     answer["files_now"] = _leave_stubs(store, files) if files else []
     return {**answer, "headings_without_text": _list_bare_headings(files)}
 
 
-def _record(tx: Writer, store: Store, files: list[LessonFile]) -> Row:
+def _record_lessons(tx: Writer, store: Store, files: list[LessonFile]) -> Row:
+    """Back up each file and record its new entries."""
     if tx.test:
         raise Refused(
             "not_as_a_test",
-            "M3 cannot be tried with --test.",
+            "M3 cannot run with --test.",
             "It replaces files by stubs; K7 would remove the records and leave the stubs.",
             "`M2` shows what it would do and changes nothing.",
         )
@@ -188,12 +189,15 @@ def _record(tx: Writer, store: Store, files: list[LessonFile]) -> Row:
             tx.add("lesson_import", {**values, "stub_sha256": hash_text(stub)})
         records += added
         rows.append({"file": file.path, "kind": file.kind, **counts, "backup": backup})
-    entries, count = _count(len(records), "entry", "entries"), _count(len(files), "file", "files")
+    entries, count = (
+        _format_count(len(records), "entry", "entries"),
+        _format_count(len(files), "file", "files"),
+    )
     outcome = f"{entries} recorded from {count}"
     return {"outcome": outcome, "added": len(records), "files": rows, "entries": records}
 
 
-def _count(number: int, singular: str, plural: str) -> str:
+def _format_count(number: int, singular: str, plural: str) -> str:
     return f"{number} {singular if number == 1 else plural}"
 
 
@@ -202,8 +206,8 @@ def backup_folder(store: Store) -> str:
 
 
 def _leave_stubs(store: Store, files: list[LessonFile]) -> list[Row]:
-    """Replace the files whose import a second connection sees: the others may be rolled back."""
-    db = store.look()
+    """Replace the files whose import is committed: a second connection sees it."""
+    db = store.open_read_only()
     stubs = []
     try:
         for file in files:
@@ -225,7 +229,7 @@ def _leave_stubs(store: Store, files: list[LessonFile]) -> list[Row]:
 
 
 def verify_migration(db: Reader, store: Store) -> Row:
-    """M4: prove that the database has every entry of every backup, and that no file waits."""
+    """M4: prove that the database has every entry of every backup, and that no file is pending."""
     imports = db.rows(IMPORTS)
     checked = 0
     lost: list[Row] = []
@@ -236,7 +240,7 @@ def verify_migration(db: Reader, store: Store) -> Row:
         error: Integrity | Refused = Integrity(
             "lesson_lost",
             f"{lost[0]['file']}:{lost[0]['line'] or ''} {lost[0]['problem']}.",
-            f"{_count(len(lost), 'finding', 'findings')}; every entry of every backup must be in "
+            f"{_format_count(len(lost), 'finding', 'findings')}; every entry of every backup must be in "
             "the database unchanged.",
             "Run `K8` to check the database. AI/db/backups/lessons has the text; "
             "`M3` makes a backup again if its file is restored in place of the stub.",
@@ -246,12 +250,12 @@ def verify_migration(db: Reader, store: Store) -> Row:
     plan, skipped = make_plan(store, db)
     pending = [planned for planned in plan if planned.state in ("pending", "problem")]
     if pending:
-        waits = f"{_count(pending[0].new, 'entry', 'entries')} not recorded yet"
+        pending_text = f"{_format_count(pending[0].new, 'entry', 'entries')} not recorded yet"
         error = Refused(
             "migration_pending",
-            f"{pending[0].file.path} has {'a problem' if pending[0].problem else waits}.",
-            f"Still to be migrated: {_count(len(pending), 'file', 'files')}. Nothing that was "
-            f"migrated is lost: {_count(checked, 'entry is', 'entries are')} unchanged.",
+            f"{pending[0].file.path} has {'a problem' if pending[0].problem else pending_text}.",
+            f"Still to be migrated: {_format_count(len(pending), 'file', 'files')}. Nothing that was "
+            f"migrated is lost: {_format_count(checked, 'entry is', 'entries are')} unchanged.",
             "Run `M2` to see what would be recorded, then `M3`.",
         )
         error.findings = [

@@ -64,10 +64,10 @@ def promote_learning(
     verification_id: str | None,
     waive: str | None,
 ) -> Row:
-    """Promote a learning to learned with what is given, what is linked, or a waiver."""
+    """Promote a learning to learned, backed by the given or linked records, or by a waiver."""
 
     def find_backing(tx: Writer, learning: Row) -> tuple[Row, list[Row], Row]:
-        proofs, verdicts = find_linked(tx, learning)
+        proofs, verdicts = find_proofs_and_verdicts(tx, learning)
         objection = next((verdict for verdict in verdicts if verdict["objects"]), None)
         records: Row = {}
         if proof_id:
@@ -112,6 +112,10 @@ def _promote(
     paths: Sequence[str],
     find_support: FindSupport,
 ) -> Row:
+    """Record the promoted lesson and revise the old one.
+
+    `find_support` returns its evidence or backing: the columns, the records, and facts to answer.
+    """
     named = LessonPaths(store, paths)
     seen = db.find(kind, ref)
     named.hash_columns(named.globs or read_json_list(db, seen["paths"]))
@@ -143,21 +147,21 @@ def _require_active(tx: Writer, kind: str, lesson: Row) -> None:
     if promotion:
         raise Conflict(
             "already_promoted",
-            f"{lesson['id']} was promoted already.",
-            f"It became {promotion}; that happens once.",
-            f"Go on with {promotion}.",
+            f"{lesson['id']} was already promoted to {promotion}.",
+            f"A {kind} can be promoted only once.",
+            f"Use {promotion} instead.",
         )
     if lesson["status"] != "active":
         again = f"Make it active again: `G5 --id {lesson['id']} --status active --note REASON`."
         raise Refused(
             "not_active",
             f"{lesson['id']} is {lesson['status']}.",
-            f"Only an active {kind} is promoted.",
-            again if kind == "gotcha" else "Record what holds now with `L1`.",
+            f"Only an active {kind} can be promoted.",
+            again if kind == "gotcha" else "Record a new learning with `L1`.",
         )
 
 
-def find_linked(tx: Reader, learning: Row) -> tuple[list[Row], list[Row]]:
+def find_proofs_and_verdicts(tx: Reader, learning: Row) -> tuple[list[Row], list[Row]]:
     """Return the proofs and verdicts on a learning or on its gotcha, the newest first.
 
     The evidence of the learning includes that of its gotcha.
@@ -169,7 +173,7 @@ def find_linked(tx: Reader, learning: Row) -> tuple[list[Row], list[Row]]:
 
 
 def find_problem(record: Row, objection: Row | None) -> str:
-    """Say why a proof or verdict is no backing, or return ""."""
+    """Return why a proof or verdict cannot back a lesson, or an empty text."""
     id = record["id"]
     if "tier" not in record:
         if record["conclusion"] not in PASSING:
@@ -198,12 +202,13 @@ def _choose_backing(proofs: list[Row], verdicts: list[Row], objection: Row | Non
 
 
 def _add_waiver(tx: Writer, learning: Row, reason: str | None, missing: list[str]) -> Row:
+    """Record a waiver for the missing backing; refuse it without a reason."""
     id = learning["id"]
     if reason is None:
         raise Refused(
             "not_proven",
             f"{id} is not proven.",
-            f"Missing, about it, about its gotcha and in their evidence: {' and '.join(missing)}.",
+            f"It, its gotcha and their evidence lack {' and '.join(missing)}.",
             f"Run `Q1 --about {id} --run -- COMMAND`, or `Q2 --about {id} --conclusion "
             f"VERIFIED_ACCEPTABLE --summary …`, then `L3 --id {id}` again; or promote it "
             f"without proof: `L3 --id {id} --waive REASON`.",

@@ -8,7 +8,7 @@
     vague             error in a criterion, warning elsewhere; a number in the sentence cures
                       a word of MEASURABLE
 
-A contract with an error fails. Code and quotes are not read for words. The words are English.
+A contract with an error fails. Words in code and quotes are ignored. The words are English.
 """
 
 import re
@@ -28,7 +28,7 @@ VAGUE = re.compile(rf"\b(?:({MEASURABLE})|{VAGUE_WORDS})(?:ly)?\b(?!-)", re.IGNO
 PLACEHOLDER = re.compile(
     r"\b(?:TBD|tbd|TODO|FIXME|XXX|[Tt]o be (?:decided|defined|determined|specified))\b"
 )
-VERBS = (  # stems of what somebody can see happen
+VERBS = (  # stems of verbs whose effect can be observed
     "abort|accept|add|answer|append|appear|ask|block|build|call|cancel|commit|compil|contain|cop|"
     "count|crash|creat|delet|den|differ|disabl|display|drop|emit|enabl|end|equal|exceed|exclud|"
     "execut|exist|exit|export|fail|fetch|filter|find|generat|hid|ignor|import|includ|insert|instal|"
@@ -72,8 +72,8 @@ def lint_contract(body: str) -> dict[str, Any]:
     for section in spec.sections:
         findings += _find_untestable(section)
     for part in spec.parts:
-        for text in (part, *part.details):
-            findings += _find_words(text, id(part) in criteria)
+        for piece in (part, *part.details):
+            findings += _find_vague_words(piece, id(part) in criteria)
     findings.sort(key=lambda finding: (finding["severity"], finding["line"]))
     errors = sum(finding["severity"] == "error" for finding in findings)
     answer: dict[str, Any] = {
@@ -101,10 +101,14 @@ def _make_finding(
 
 
 def _find_untestable(section: Section) -> Iterator[dict[str, Any]]:
-    """A criterion with nested items is judged by them, and an observable one covers them."""
+    """Yield a finding for each criterion that cannot be checked.
+
+    A criterion with nested items is skipped. Its items are checked instead, unless it is
+    observable itself.
+    """
     criteria = section.criteria
     observable = [
-        part.has_code or any(OBSERVABLE.search(text.text) for text in (part, *part.details))
+        part.has_code or any(OBSERVABLE.search(piece.text) for piece in (part, *part.details))
         for part in criteria
     ]
     if all(part.kind == "text" for part in criteria):
@@ -118,35 +122,40 @@ def _find_untestable(section: Section) -> Iterator[dict[str, Any]]:
         above.append((part.depth, is_observable))
         has_nested = at + 1 < len(criteria) and criteria[at + 1].depth > part.depth
         if not is_observable and not has_nested:
-            say = "Name what can be seen: a number, a `command` and its exit code, a text."
-            yield _make_finding("untestable", "error", part.line, part.text, say)
+            suggestion = "Name what can be seen: a number, a `command` and its exit code, a text."
+            yield _make_finding("untestable", "error", part.line, part.text, suggestion)
 
 
-def _find_words(part: Part, is_criterion: bool) -> Iterator[dict[str, Any]]:
+def _find_vague_words(part: Part, is_criterion: bool) -> Iterator[dict[str, Any]]:
+    """Yield a finding for each placeholder and each vague word."""
     text = CODE_OR_QUOTE.sub(lambda match: "Q" * len(match[0]), part.text)
     for match in PLACEHOLDER.finditer(text):
-        line, say = part.find_line(match.start()), "Decide it now, or remove it from the contract."
-        yield _make_finding("placeholder", "error", line, match[0], say)
+        line = part.find_line(match.start())
+        suggestion = "Decide it now, or remove it from the contract."
+        yield _make_finding("placeholder", "error", line, match[0], suggestion)
     for sentence in SENTENCE.finditer(text) if part.kind != "heading" else ():
         has_number = any(map(str.isdigit, part.text[sentence.start() : sentence.end()]))
         for match in VAGUE.finditer(text, sentence.start(), sentence.end()):
             if match[1] and has_number:
                 continue
             severity = "error" if is_criterion else "warning"
-            say = "Say what a check sees, and in which case."
+            suggestion = "Say what a check sees, and in which case."
             if match[1]:
-                say = "Give the number: how fast, how many."
-            yield _make_finding("vague", severity, part.find_line(match.start()), match[0], say)
+                suggestion = "Give the number: how fast, how many."
+            yield _make_finding(
+                "vague", severity, part.find_line(match.start()), match[0], suggestion
+            )
 
 
 def _find_duplicates(parts: list[Part]) -> Iterator[dict[str, Any]]:
+    """Yield a finding for each sentence that occurred before."""
     seen: dict[str, int] = {}
     for part in parts:
         for sentence in SENTENCE.finditer(part.text) if part.kind != "heading" else ():
             words = WORD.findall(sentence[0].lower())
             line = part.find_line(sentence.start() + len(sentence[0]) - len(sentence[0].lstrip()))
             if len(words) >= SENTENCE_WORDS_MIN and " ".join(words) in seen:
-                say = f"Line {seen[' '.join(words)]} says the same; say it once."
-                yield _make_finding("duplicate", "error", line, sentence[0], say)
+                suggestion = f"Line {seen[' '.join(words)]} says the same; say it once."
+                yield _make_finding("duplicate", "error", line, sentence[0], suggestion)
             elif len(words) >= SENTENCE_WORDS_MIN:
                 seen[" ".join(words)] = line

@@ -19,7 +19,7 @@ NAME_ALONE = re.compile(r"[\W\d_]*(?:acceptance|criteria|dod|ac)[\W_]*", re.IGNO
 BARE_LABEL = re.compile(rf"[\W_]*(?:what )?(?:{NAMES})[\W_]*", re.IGNORECASE)
 TITLE_CHARS_MAX = 120
 LABEL_LEVEL = 7  # below the six levels of headings
-# A criterion's own number, such as AC-1, and a checkbox: nothing to check.
+# A checkbox and a criterion's own number, such as AC-1, which are not part of its text.
 NUMBER = re.compile(
     r"(?:\[[ xX]\] +)?(?:(?:\*\*)?\(?[A-Z]{1,4}-?\d{1,4}(?:\.\d{1,3})*\)?(?:\*\*)?[ \t]*"
     r"[:.|)–—-](?:\*\*)?[ \t]*)?"
@@ -42,6 +42,7 @@ class Part:
         return [match.start() for match in re.finditer("\n", self.text)]
 
     def find_line(self, position: int) -> int:
+        """Return the line of a position in the text."""
         return self.line + bisect_left(self.line_ends, position)
 
 
@@ -60,7 +61,7 @@ class Section:
 
 
 class SpecReader:
-    """Read a spec; `parts` and `sections` are what it has."""
+    """Read a spec into `parts` and, for acceptance criteria, `sections`."""
 
     def __init__(self, text: str) -> None:
         self.parts: list[Part] = []
@@ -77,6 +78,7 @@ class SpecReader:
             self._read_markdown(text)
 
     def _read_markdown(self, text: str) -> None:
+        """Read headings, paragraphs, list items and table rows as parts."""
         depth, heading_level, is_new_item = 0, 0, False
         cells: list[str] | None = None  # of the table row that is read
         for token in read_tokens(text, "table"):
@@ -92,7 +94,7 @@ class SpecReader:
             elif token.type == "tr_open":
                 cells, row_line = [], line
             elif token.type == "th_close":
-                cells = []  # the names of columns are no criterion
+                cells = []  # column names are not criteria
             elif token.type == "tr_close":
                 self._add_paragraph("item", row_line, " | ".join(cells or ()), depth)
                 cells = None
@@ -124,7 +126,7 @@ class SpecReader:
         self.sections.append(self.section)
 
     def _add_paragraph(self, kind: str, line: int, text: str, depth: int) -> None:
-        """Add its lines as one part, or as several with labels between them."""
+        """Add a paragraph as one part, or as several if labels divide it."""
         section = self.section
         if section and section.level == LABEL_LEVEL and depth <= section.title.depth:
             # A paragraph ends the list below a label; an item beside the label does too.
@@ -152,6 +154,7 @@ class SpecReader:
         self._add_part(kind, line + first, lines[first:], depth)
 
     def _add_part(self, kind: str, line: int, lines: list[str], depth: int) -> None:
+        """Add lines as a part, also to the open section; drop an item's number and quotes."""
         text = "\n".join(lines)
         if kind == "item":
             number = NUMBER.match(text)

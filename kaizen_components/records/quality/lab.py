@@ -74,6 +74,7 @@ def assemble_cases(
 
 
 def _find_cases(tx: Writer, filters: Row) -> list[Row]:
+    """Return eval cases, blocking verdicts, active gotchas and corrections that match."""
     category = {"c.category = ?": filters["category"]}
     cases = _select(tx, EVAL_CASES, "eval_case", filters, category)
     if filters["category"]:  # only eval cases have one
@@ -104,7 +105,10 @@ def _select(tx: Writer, sql: str, kind: str, filters: Row, own: Row, owner: str 
 
 
 def _drop_duplicates(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Of equal cases of one kind keep the oldest. Case, blanks and end marks do not count."""
+    """Return the oldest of equal cases of one kind, and the dropped ones.
+
+    Letter case, blanks and end marks are ignored.
+    """
     cases: dict[tuple[str, ...], Row] = {}
     dropped = []
     for row in rows:
@@ -118,19 +122,19 @@ def _drop_duplicates(rows: list[Row]) -> tuple[list[Row], list[Row]]:
 
 
 def describe_change(root: str, patch: str | None, body: str | None) -> Row:
-    """Return the artifact of a change. The text of --body is not written yet."""
+    """Return the artifact columns of a change. The text of --body is written later."""
     if (patch is None) == (body is None):
         raise Usage(
             "one_of_two",
-            "O2 lab-propose needs the change, once: as --patch or as --body.",
+            "O2 lab-propose needs exactly one of --patch and --body.",
             "",
             "Name a file below the project with --patch, or give the text with --body.",
         )
     if body is not None:
         sha256, size = hash_text(body), len(body.encode())
     path = f"AI/work/lab/{sha256}.txt" if patch is None else patch
-    found = find_project_path(root, path)
-    if found is None or found == ".." or found.startswith("../"):
+    relative = find_project_path(root, path)
+    if relative is None or relative == ".." or relative.startswith("../"):
         raise Refused(
             "outside_project",
             f"{os.path.basename(path.rstrip('/')) or path!r} is outside the project.",
@@ -138,14 +142,18 @@ def describe_change(root: str, patch: str | None, body: str | None) -> Row:
             "Copy the change into the project, or give it as --body.",
         )
     if patch is not None:
-        full = os.path.join(root, found)
+        full = os.path.join(root, relative)
         if not os.path.lexists(full):
-            raise NotFound("file_not_found", f"There is no file {found!r}.", "", "Check --patch.")
+            raise NotFound(
+                "file_not_found", f"There is no file {relative!r}.", "", "Check --patch."
+            )
         if not os.path.isfile(full):
-            raise Usage("not_a_file", f"{found!r} is not a file.", "", "Name a file with --patch.")
+            raise Usage(
+                "not_a_file", f"{relative!r} is not a file.", "", "Name a file with --patch."
+            )
         sha256, size = hash_file(full)
-    name = os.path.basename(found)
-    return {"path": found, "name": name, "kind": "file", "sha256": sha256, "bytes": size}
+    name = os.path.basename(relative)
+    return {"path": relative, "name": name, "kind": "file", "sha256": sha256, "bytes": size}
 
 
 def add_proposal(
@@ -179,13 +187,13 @@ def add_proposal(
     return make_receipt("lab_proposal", row, **shown, **place, evidence=items)
 
 
-def _resolve_evidence(tx: Writer, given: Sequence[str]) -> tuple[list[Row], list[str]]:
+def _resolve_evidence(tx: Writer, evidence: Sequence[str]) -> tuple[list[Row], list[str]]:
     """Return the records among the items, and the items to store.
 
-    What looks like an id must be one, so that a typing error does not count as evidence.
+    A text that looks like an id must be the id of a record, so that a typing error is refused.
     """
     records, items = [], []
-    for item in given:
+    for item in evidence:
         word, _, rest = item.partition("_")
         is_id = word in BY_PREFIX and rest[:1].isdecimal() and " " not in item
         if is_id or ids.parse_steps_back(item) is not None:

@@ -1,4 +1,4 @@
-"""Proofs: witnessed by Kaizen, or reported by somebody."""
+"""Proofs: witnessed by Kaizen, or reported by an actor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def store_output(store: Store, text: str) -> Row | None:
-    """Store an output below AI/work, without its secrets. Return the columns of its artifact."""
+    """Store an output below AI/work without its secrets; return the columns of its artifact."""
     if not text:
         return None
     text = scan.redact_secrets(text)
@@ -42,8 +42,8 @@ def describe_platform() -> str:
     return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
-def with_title(words: Row, command: str | None) -> Row:
-    """Return the words with a title; the default is the first line of the summary or command."""
+def add_title(words: Row, command: str | None) -> Row:
+    """Add a title to the texts; by default the first line of the summary or command."""
     title = words["title"] or (words["summary"] or command or "").strip().split("\n")[0]
     if len(title) > TITLE_CHARS_MAX:
         title = title[: TITLE_CHARS_MAX - 1] + "…"
@@ -53,9 +53,9 @@ def with_title(words: Row, command: str | None) -> Row:
 def add_reported_proof(
     tx: Writer, values: Row, command: str | None, exit_code: int | None, of: Iterable[Row]
 ) -> Row:
-    """Record a command that somebody else ran."""
+    """Record a proof of a command that Kaizen did not run itself."""
     outcome = "unknown" if exit_code is None else "passed" if exit_code == 0 else "failed"
-    values = {**with_title(values, command), "command": command, "exit_code": exit_code}
+    values = {**add_title(values, command), "command": command, "exit_code": exit_code}
     return tx.add("proof", {**values, "tier": "reported", "outcome": outcome}, of=of)
 
 

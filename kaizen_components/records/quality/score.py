@@ -43,13 +43,14 @@ FROM placed GROUP BY name, unit ORDER BY max(newest) DESC"""
 
 MEANING = {
     "deviation": "standard deviation of a sample",
-    "trend": "mean of the newest third less mean of the oldest third; none below 3 scores",
+    "trend": "mean of the newest third minus mean of the oldest third; empty below 3 scores",
 }
 
 
 def add_score(
     tx: Writer, about_ref: str | None, trace_ref: str | None, task_ref: str | None, values: Row
 ) -> Row:
+    """Record a score about a record, a trace or a task."""
     about = tx.find_any(SEARCHABLE, about_ref)[1] if about_ref else None
     first = find_trace(tx, trace_ref) if trace_ref else None
     task = tx.find("task", task_ref) if task_ref else None

@@ -1,7 +1,7 @@
 """Spans of work, and traces: the spans that share a `trace_id`.
 
-That is the id of the first span, unless a name is given. A span inside another is in the same
-trace. A text that starts with `span_` is never a name: a mistyped id must not begin a trace.
+A trace id is the id of its first span, unless the caller names the trace. A child span is in the
+trace of its parent. A name cannot start with `span_`: a mistyped id must not begin a trace.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def add_span(
     """Record one span; `values` are the columns without references."""
     parent = tx.find("span", parent_ref) if parent_ref else None
     task = tx.find("task", task_ref) if task_ref else None
-    trace_id, first = _find_place(tx, trace_ref, parent)
+    trace_id, first = _find_trace_id(tx, trace_ref, parent)
     task_id = task["id"] if task else parent and parent["task_id"]
     row = tx.add(
         "span",
@@ -95,7 +95,7 @@ def add_span(
     return make_receipt("span", row, **{name: row[name] for name in shown if name in row})
 
 
-def _find_place(tx: Writer, ref: str | None, parent: Row | None) -> tuple[str, Row | None]:
+def _find_trace_id(tx: Writer, ref: str | None, parent: Row | None) -> tuple[str, Row | None]:
     """Return the trace id of a new span, and the first span of that trace."""
     if ref is None:
         return (parent["trace_id"], None) if parent else (tx.next_id("span"), None)
@@ -136,12 +136,17 @@ def _read_line(line: str) -> tuple[str, Row]:
     from ..ledger import batch
 
     item = batch.read_object(line, SHAPE)
-    given = {name.replace("-", "_"): value for name, value in item.items() if value is not None}
-    if "jsonl" in given:
-        raise Usage("bad_line", "has --jsonl inside JSONL.", SHAPE, "Put the spans into one input.")
+    options = {name.replace("-", "_"): value for name, value in item.items() if value is not None}
+    if "jsonl" in options:
+        raise Usage(
+            "bad_line",
+            "--jsonl inside JSONL is not allowed.",
+            SHAPE,
+            "Put all spans into one input.",
+        )
     for name, column in (("parent", "id"), ("trace_id", "trace_id")):
-        value = given.get(name)
+        value = options.get(name)
         if isinstance(value, str) and value[:1] == "$":  # $3 or $3.id, as a batch fills it in
             number = value[1:].removesuffix(".id").removesuffix(".trace_id")
-            given[name] = f"${number}.{column}" if number.isdecimal() else value
-    return "T1", given
+            options[name] = f"${number}.{column}" if number.isdecimal() else value
+    return "T1", options

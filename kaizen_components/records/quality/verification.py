@@ -1,4 +1,4 @@
-"""Verdicts: which of them block, and which later ones supersede those."""
+"""Verdicts: which of them block, and which of those a later one supersedes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_verification(
     linked = [record for record in (task, subject, proof, *artifacts.values(), *records) if record]
     row = tx.add("verification", values, of=linked)
     blocking = row["conclusion"] in BLOCKING
-    hint = {"hint": "It blocks, and no finding says why; --findings would."}
+    hint = {"hint": "This verdict blocks without saying why; add --findings."}
     return make_receipt(
         "verification",
         row,
@@ -87,6 +87,7 @@ def query_verifications(
     since: str | None,
     until: str | None,
 ) -> Row:
+    """List verdicts that pass the filters, the newest first, or the best for a query."""
     filters = {
         "task_id = ?": db.resolve("task", task_id) if task_id else None,
         "conclusion = ?": conclusion,

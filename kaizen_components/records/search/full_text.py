@@ -96,7 +96,7 @@ def rebuild_index(connection: "Connection") -> int:
 
 
 def find_index_problems(connection: "Connection") -> "list[str]":
-    """Find records that the index lacks, and entries without a record."""
+    """Return the kinds of which the index lacks records or has extra entries."""
     problems = []
     # A file of an older schema has fewer kinds.
     tables = {name for (name,) in connection.tuples(TABLES)}
@@ -107,8 +107,8 @@ def find_index_problems(connection: "Connection") -> "list[str]":
         missing = connection.value(MISSING.format(kind=kind), (low,))
         extra = connection.value(EXTRA.format(kind=kind), (low, high, low))
         if missing or extra:
-            says = f"search lacks {missing} and has {extra} extra of {kind}"
-            problems.append(f"{says}: run `K1 --reindex`")
+            problem = f"the search index lacks {missing} and has {extra} extra {kind} records"
+            problems.append(f"{problem}: run `K1 --reindex`")
     return problems
 
 
@@ -124,12 +124,14 @@ def find_best(
     if is_pruned(db):
         rowids = _find_pruned(db, must, may, low, high, limit)
     else:
-        rowids = [rowid for rowid, _ in db.tuples(SCORE, (_match(must, may), low, high, limit))]
+        rowids = [
+            rowid for rowid, _ in db.tuples(SCORE, (_format_match(must, may), low, high, limit))
+        ]
     names = {KINDS[kind].number: kind for kind in SEARCHABLE}
     return [(names[rowid >> KIND_SHIFT], rowid & ((1 << KIND_SHIFT) - 1)) for rowid in rowids]
 
 
-def find_newest(
+def find_newest_seqs(
     db: "Reader",
     query: str,
     limit: int,
@@ -141,17 +143,17 @@ def find_newest(
     if not must and not may:
         return []
     db.settle()
-    found: list[int] = []
+    seqs: list[int] = []
     for kind in SEARCHABLE:
         low, high = _find_range(kind)
         between = since or "", until or "~"  # ~ sorts after every time
-        values = (low, _match(must, may), low, high, *between, limit)
-        found += [seq for (seq,) in db.tuples(NEWEST_BETWEEN, values)]
-    return sorted(found, reverse=True)[:limit]
+        values = (low, _format_match(must, may), low, high, *between, limit)
+        seqs += [seq for (seq,) in db.tuples(NEWEST_BETWEEN, values)]
+    return sorted(seqs, reverse=True)[:limit]
 
 
 def is_pruned(db: "Reader") -> bool:
-    """Return whether a query of common words reads the newest records only."""
+    """Return whether a query of common words reads only the newest records: the log is large."""
     return (db.value(LOG_SIZE) or 0) > LARGE
 
 
@@ -165,7 +167,7 @@ def build_condition(
         return "0", ()
     low, high = _find_range(kind)
     select = f"SELECT rowid - {low} FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ?"
-    return f"{column} IN ({select})", (_match(must, may), low, high)
+    return f"{column} IN ({select})", (_format_match(must, may), low, high)
 
 
 def parse_query(query: str) -> "tuple[list[str], list[str]]":
@@ -204,8 +206,8 @@ def _find_range(kind: "str | None") -> "tuple[int, int]":
     return number << KIND_SHIFT, ((number + 1) << KIND_SHIFT) - 1
 
 
-def _match(must: "Sequence[str]", may: "Sequence[str]") -> str:
-    """Match `+a b c`: find what has a, and rank by all three."""
+def _format_match(must: "Sequence[str]", may: "Sequence[str]") -> str:
+    """Return the FTS5 query. For `+a b c` it requires a and ranks by all three."""
     if not must:
         return " OR ".join(may)
     every = " AND ".join(must)
@@ -218,7 +220,7 @@ def _find_pruned(
     """Return the rowids of the best records in a large database."""
     import math
 
-    # How many records there are for one with the word, by the newest that have it.
+    # The distance between records with the word, measured on the newest of them.
     records, distances = db.value(LOG_SIZE), {}
     for term in (*must, *may):
         newest = db.tuples(NEWEST, (term, low, high, PROBED))
@@ -239,7 +241,7 @@ def _find_pruned(
         for (rowid,) in db.tuples(f"SELECT rowid FROM search WHERE {among}", (term,)):
             scores[rowid] += worth
     if len(scores) < limit and worths:
-        # Add the newest records with these words; each word counts where it is seen.
+        # Add the newest records with these words; each word adds its worth.
         allowed = None
         if must:
             match = " AND ".join(must)
@@ -269,5 +271,5 @@ def _score_rare(
         allowed = {rowid for (rowid,) in db.tuples(NEWEST, (every, low, high, SCORED_MAX))}
         wanted = SCORED_MAX
     rows = db.tuples(SCORE_NEWEST, (match, low, high, SCORED_MAX, wanted))
-    # bm25() is better the lower it is
+    # a lower bm25() is better
     return {rowid: -score for rowid, score in rows if allowed is None or rowid in allowed}

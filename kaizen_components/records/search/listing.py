@@ -40,8 +40,9 @@ def list_records(
 def _find_best_rows(
     db: "Reader", kind: str, columns: str, limit: int, chosen: "Row", query: str
 ) -> "list[Row]":
-    """Return the best that pass the filters, of more and more candidates until they are enough."""
-    select, wanted = f"SELECT seq, {columns} FROM {KINDS[kind].view}", limit * (5 if chosen else 1)
+    """Return the best rows that pass the filters; try more candidates until there are enough."""
+    select = f"SELECT seq, {columns} FROM {KINDS[kind].view}"
+    wanted = limit * (5 if chosen else 1)
     where = "".join(f" AND {sql}" for sql in chosen)
     while True:
         hits = [seq for _, seq in full_text.find_best(db, query, kind, wanted)]
@@ -71,24 +72,24 @@ NESTED = ("payload", "missing", "filters", "cases")
 
 def inspect_record(db: "Reader", kind: str, record: "Row", **more: object) -> "Row":
     """Return a record for inspection: JSON decoded, with related facts and its place in the log."""
-    shown = {
+    fields = {
         name: value
         for name, value in record.items()
         if name not in ("seq", "id") and value is not None
     }
     for name in LISTS:
-        if name in shown:
-            shown[name] = read_json_list(db, shown[name])
+        if name in fields:
+            fields[name] = read_json_list(db, fields[name])
     for name in NESTED:
-        if name in shown:
+        if name in fields:
             import json
 
-            shown[name] = json.loads(shown[name])
-    shown["test"] = bool(shown["test"])
+            fields[name] = json.loads(fields[name])
+    fields["test"] = bool(fields["test"])
     return {
         "id": record["id"],
         "kind": kind,
-        "record": shown,
+        "record": fields,
         **more,
         "log": db.log_position(record),
     }

@@ -28,12 +28,8 @@ PREFIXED = (
     ("AWS access key", "AKIA ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}"),
     ("GitHub token", "github_pat_", r"\w{40,}"),
-    (
-        "GitLab token",
-        "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent-",
-        r"[\w.-]{20,}",
-    ),
-    ("GitLab token", "gloas- glwt- glsoat- glffct-", r"[\w.-]{20,}"),
+    ("GitLab token", "glpat- gldt- glrt- glrtr- glcbt- glptt- glft-", r"[\w.-]{20,}"),
+    ("GitLab token", "glimt- glagent- gloas- glwt- glsoat- glffct-", r"[\w.-]{20,}"),
     ("GitLab token", "GR1348941", r"[\w-]{20,}"),
     ("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxc- xoxd-", r"[A-Za-z0-9-]{10,}"),
     ("Slack token", "xapp-", r"\d-[A-Za-z0-9-]{10,}"),
@@ -67,6 +63,11 @@ _PEM_HEADER = r"----[- ]BEGIN@(?:[A-Z0-9]{1,12}@){0,3}PRIVATE@KEY(?:@BLOCK)?[- ]
     "@", r"(?: |\+|%20)"
 )
 
+_ACCESS_KEY_NAMES = (
+    *("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"),
+    *("ecret access key", "ecret Access Key"),
+)
+
 # kind, trigger, pattern with the value in group 1, how many characters of it must mix letters and digits.
 SHAPES = (
     (
@@ -77,10 +78,9 @@ SHAPES = (
         r"([A-Za-z0-9+/=]{20,80}(?:\.\.\.|…)?)",
         0,
     ),
-    *(
-        ("private key", f"PRIVATE{blank}KEY", _PEM_HEADER + _ANY_FRAME, 20)
-        for blank in (" ", "+", "%20")
-    ),
+    ("private key", "PRIVATE KEY", _PEM_HEADER + _ANY_FRAME, 20),
+    ("private key", "PRIVATE+KEY", _PEM_HEADER + _ANY_FRAME, 20),
+    ("private key", "PRIVATE%20KEY", _PEM_HEADER + _ANY_FRAME, 20),
     (
         "private key",
         "LS0tLS1CRUdJTi",  # base64 of "-----BEGIN ", then of "PRIVATE KEY" at each offset
@@ -95,7 +95,7 @@ SHAPES = (
         0,
     ),
     ("private key", "Private-Lines", r"Private-Lines: {0,4}\d{1,4}" + _ANY_FRAME, 20),
-    # The name alone tells it, whatever stands between: "= ", " [None]: ", a blank after ENV. A few have no digit.
+    # The name is enough, with any operator: "= ", " [None]: ", a blank. A few have no digit.
     *(
         (
             "AWS secret access key",
@@ -104,13 +104,7 @@ SHAPES = (
             r"((?=[a-z0-9+/]{0,39}[A-Z])(?=[A-Z0-9+/]{0,39}[a-z])[A-Za-z0-9+/]{40})(?![\w+/=])",
             0,
         )
-        for part in (
-            "ecret_access_key",
-            "ECRET_ACCESS_KEY",
-            "ecret Access Key",
-            "ecret access key",
-            "ecretAccessKey",
-        )
+        for part in _ACCESS_KEY_NAMES
     ),
     (
         "Slack webhook",
@@ -181,7 +175,7 @@ SHAPES = (
     ),
 )
 
-# What must be there beside a trigger that ordinary texts have too.
+# A second trigger for those that ordinary texts have too.
 _BESIDE = {"://": "@", "login ": "password ", "mysql": " -p", "mariadb": " -p"}
 
 # kind, names ("_": with or without a separator; any prefix such as DB_ may precede), how many must mix.
@@ -190,12 +184,8 @@ NAMED = (
     ("password assignment", "password passwd pwd passphrase passcode", 6),
     ("password assignment", "db_pass smtp_pass mail_pass user_pass admin_pass root_pass", 6),
     ("secret assignment", "secret", 6),
-    (
-        "key assignment",
-        "api_key access_key secret_key private_key encryption_key master_key account_key",
-        8,
-    ),
-    ("key assignment", "secret_key_base signing_key fernet_key", 8),
+    ("key assignment", "api_key access_key secret_key private_key encryption_key", 8),
+    ("key assignment", "master_key account_key secret_key_base signing_key fernet_key", 8),
     ("token assignment", "token authorization", 8),
 )
 
@@ -253,9 +243,9 @@ def find_secret_in(value: object) -> tuple[str, str] | None:
 
 
 def redact_secrets(text: str) -> str:
-    """Remove secrets from a text of others, such as a command's output.
+    """Remove secrets from the text of another program, such as a command's output.
 
-    A line with a secret is removed whole; for a secret over several lines its block, or the text.
+    Remove a whole line, the block of a secret over several lines, or else the whole text.
     """
     if not find_secret(text):
         return text
@@ -274,19 +264,11 @@ def redact_secrets(text: str) -> str:
     return f"[text removed: {kind}]" if kind else text
 
 
-def mask_secrets(text: str) -> str:
-    """Replace each word of a message that has a secret by the secret's kind."""
-    if not find_secret(text):
-        return text
-    words = [f"[{kind}]" if (kind := find_secret(word)) else word for word in text.split(" ")]
-    return redact_secrets(" ".join(words))
-
-
 def find_prefixed(text: str) -> "str | None":
     """Find a value that begins like a secret.
 
-    One look at the characters before each "_" and "-" leaves few rows: a search each would cost 10x.
-    The other ends of prefixes have one or two rows, for which a search is cheaper.
+    The characters before each "_" and "-" leave few rows to try; a search for each row would take
+    ten times as long. For the other last characters, with one or two rows, a search is cheaper.
     """
     possible = []
     for mark, rows in _PREFIX_ROWS.items():
@@ -330,7 +312,7 @@ def _word_start(text: str, prefix: str, start: int) -> int:
 
 
 def ends_in_escape(before: str) -> bool:
-    """Recognize \\n, %20, \\x0a, \\u000a and terminal colours such as ESC[1;32m before a word."""
+    """Return whether the text ends in \\n, %20, \\x0a, \\u000a or a color like ESC[1;32m."""
     if before[-2:] in ("\\n", "\\r", "\\t"):
         return True
     if before[-3:-2] == "%" or before[-4:-2] == "\\x" or before[-6:-4] == "\\u":
@@ -382,14 +364,14 @@ def find_named(text: str) -> "str | None":
     )
     for match in re.finditer(pattern, text, re.ASCII | re.IGNORECASE):
         kind, mix = _KIND_BY_NAME[match["name"].lower().translate(_SEPARATORS)]
-        if is_assigned(text, match, mix, kind == "password assignment") and names_secret(
-            text, match
-        ):
+        is_password = kind == "password assignment"
+        if is_assigned(text, match, mix, is_password) and names_secret(text, match):
             return kind
     return None
 
 
 def _ends_in_name(tail: str) -> bool:
+    """Return whether the text may end in a name of NAMED."""
     word = tail.rstrip(" \t\"'\\`])*_?0123456789")
     if word[-3:].lower() in _NAME_ENDS and word.lower().translate(_SEPARATORS).endswith(_NAMES):
         return True

@@ -14,70 +14,24 @@ FAKE_MARKERS_EXACT = ("fake", "Fake", "FAKE", "xxxx", "XXXX")
 
 # Remarks in the place of a password: "password": "required", "db_password".
 LABELS = (
-    *(
-        "string",
-        "boolean",
-        "number",
-        "object",
-        "nullable",
-        "required",
-        "optional",
-        "default",
-        "undefined",
-    ),
-    *(
-        "unknown",
-        "missing",
-        "invalid",
-        "incorrect",
-        "wrong",
-        "correct",
-        "strong",
-        "expired",
-        "unchanged",
-    ),
-    *(
-        "enabled",
-        "disabled",
-        "hidden",
-        "masked",
-        "filtered",
-        "removed",
-        "omitted",
-        "plaintext",
-        "hashed",
-    ),
-    *("encrypted", "prompt"),
+    *("string", "boolean", "number", "object", "nullable", "required", "optional", "default"),
+    *("undefined", "unknown", "missing", "invalid", "incorrect", "wrong", "correct", "strong"),
+    *("expired", "unchanged", "enabled", "disabled", "hidden", "masked", "filtered", "removed"),
+    *("omitted", "plaintext", "hashed", "encrypted", "prompt"),
 )
 LABEL_PARTS = ("password", "passwd", "passphrase", "pwd", "secret", "token")
 
 # Terms that mix letters and digits: "secret: base64".
 TERMS = (
-    *(
-        "sha1",
-        "sha256",
-        "sha384",
-        "sha512",
-        "base32",
-        "base64",
-        "base64url",
-        "utf8",
-        "oauth2",
-        "hs256",
-    ),
-    *("rs256", "es256", "argon2", "argon2id", "pbkdf2", "ed25519", "x509", "ipv4", "ipv6", "http2"),
+    *("sha1", "sha256", "sha384", "sha512", "base32", "base64", "base64url", "utf8", "oauth2"),
+    *("hs256", "rs256", "es256", "argon2", "argon2id", "pbkdf2", "ed25519", "x509", "ipv4"),
+    *("ipv6", "http2"),
 )
 
 # Tokens that are not secret: next_token, fencing-token.
 PUBLIC_TOKENS = (
-    "next",
-    "page",
-    "starting",
-    "continuation",
-    "idempotency",
-    "request",
-    "fencing",
-    "lease",
+    *("next", "page", "starting", "continuation"),
+    *("idempotency", "request", "fencing", "lease"),
 )
 
 # $VAR, ${VAR}, $(command), {{…}}, {name}, <…>, %VAR%, %s, [FILTERED]
@@ -116,18 +70,18 @@ DEFAULT = r"(?:env|environ\.get|define)\([ \t]{0,4}\\{0,4}[\"']\w*$"
 
 
 def is_generated(value: str) -> bool:
-    """Judge a value after a prefix. Lower-case letters only, as in "xoxb-style-tokens", are words."""
+    """Return whether a value after a prefix is random, not words as in "xoxb-style-tokens"."""
     is_words = value.islower() and not any(map(str.isdigit, value))
     return not is_words and not _is_fake(value)
 
 
 def is_real(value: str, mix: int) -> bool:
-    """Judge a value in a shape: real if `mix` characters mix letters and digits, and it is not fake."""
+    """Return whether a value is not fake and at least `mix` characters mix letters and digits."""
     return not _is_fake(value) and not re.fullmatch(TEMPLATE, value) and _count_mixed(value) >= mix
 
 
 def names_secret(text: str, match: re.Match[str]) -> bool:
-    """Return whether the name is one here, not prose, a part of an ARN or a page token."""
+    """Return whether the match names a secret: it is not prose, part of an ARN or a page token."""
     before = text[max(0, match.start() - 64) : match.start()]
     name = match["name"].lower()
     if name == "signingkey" or (
@@ -162,7 +116,7 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
         )
     if not is_likely and not quoted and text[end : end + 1] in (",", ";", "&"):
         is_likely = is_likely_whole(text, match.end(), mix, is_env, is_password)
-    # One character is not fake, but was cut off at a sign.
+    # A single character is not fake: the pattern stopped at a sign.
     if not is_likely or (len(value) > 1 and _is_fake(value)):
         return False
     is_path = re.fullmatch(PATH, value)  # base64 may begin with "/" too
@@ -176,9 +130,9 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
 
 
 def is_likely_whole(text: str, at: int, mix: int, is_env: bool, is_password: bool) -> bool:
-    """Judge a value that was cut at a sign, such as "a;Kd83kfIw92x".
+    """Return whether a value that the pattern cut at a sign is a secret: "a;Kd83kfIw92x".
 
-    Outside of env lines only a scrambled one is likely.
+    Outside of env lines only a scrambled value is.
     """
     whole = WHOLE.match(text, at)
     if not whole or _is_fake(whole[0]):
@@ -191,7 +145,7 @@ def is_likely_whole(text: str, at: int, mix: int, is_env: bool, is_password: boo
 
 
 def _is_label(value: str) -> bool:
-    """Recognize a sentence or a word about passwords in the place of one."""
+    """Return whether the value is a sentence or a word about passwords, not a password."""
     parts = value.translate(str.maketrans("_-./:", "     ")).lower().split()
     is_word = all(map(str.isalpha, parts)) and (
         "".join(parts) in LABELS or any(name in parts for name in LABEL_PARTS)
@@ -200,7 +154,7 @@ def _is_label(value: str) -> bool:
 
 
 def is_alone(text: str, match: re.Match[str], core: str) -> bool:
-    """Recognize a word right behind its name as in a shell or a file, not in a call."""
+    """Return whether a word follows `name=` directly, as in a shell or a file, not in a call."""
     before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
     end = match.end("op") + len(match["bare"] or "")
     is_tight = (
@@ -211,7 +165,7 @@ def is_alone(text: str, match: re.Match[str], core: str) -> bool:
 
 
 def is_unlike_prose(value: str, op: str) -> bool:
-    """Recognize a bare word such as "hunter2", but not "required", "user-supplied", "8-64"."""
+    """Return whether a bare word is like "hunter2", not "required", "user-supplied" or "8-64"."""
     if not re.search(r"[\d@!#$%^~]", value) or re.search(r"\s", value):
         return False
     if re.search(r"[^\W_][@!#$%^~]+[^\W_]", value) or value.isdigit():
@@ -233,7 +187,7 @@ def _count_mixed(value: str) -> int:
 
 
 def _is_scrambled(value: str) -> bool:
-    """Recognize signs, letters and digits in turn: "aB3$kL-9xQ!pR2*m"."""
+    """Return whether signs, letters and digits alternate: "aB3$kL-9xQ!pR2*m"."""
     if len(value) < 12 or not re.fullmatch(SCRAMBLED, value):
         return False
     pieces = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\w-]+", value)
@@ -241,7 +195,7 @@ def _is_scrambled(value: str) -> bool:
 
 
 def _is_fake(value: str) -> bool:
-    """Recognize a marker word, one character repeated, or four and more of only two kinds."""
+    """Return whether a value has a marker word, or four characters and more of only two kinds."""
     kinds = len(set(value))
     if kinds == 1 or (kinds == 2 and len(value) >= 4):
         return True

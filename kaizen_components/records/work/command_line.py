@@ -16,17 +16,17 @@ def join_words(words: "Iterable[str]") -> str:
 
 
 def normalize_command_line(option: str, line: str) -> str:
-    """Return the line in its one spelling; raise Usage if a shell could not split it."""
+    """Return the normal spelling of a command line; raise Usage if a shell cannot split it."""
     if PLAIN.issuperset(line) and line.split():
         return " ".join(line.split())  # as shlex, whose import takes 8 to 15 ms
     import shlex
 
-    words, why = [""], "It names no program."
+    words, why = [""], "It does not name a program."
     try:
         words = shlex.split(line)
     except ValueError as error:
         why = f"{error}."
     if not words or not words[0]:
-        what = f"{option} is not a command line that a shell could split."
+        what = f"{option} cannot be split as a shell command line."
         raise Usage("not_a_command", what, why, 'Close every quote: pytest -k "a b".')
     return shlex.join(words)

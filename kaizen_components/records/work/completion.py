@@ -16,9 +16,8 @@ SELECT id, outcome, tree_after FROM proof
 WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
 
 
-# What an actor or a session of its host works on now, without blocked tasks. A task that another
-# session took is that session's if the host reported the start of both; else the session may be the
-# same one with a new id.
+# The unblocked tasks that an actor or a session of its host holds now. A task of another session is
+# left out if the host reported the start of both: else it may be one session with a new id.
 CLAIMED = """
 SELECT t.id, t.title, t.done_when, t.test FROM task_state s JOIN task_current t ON t.seq = s.seq
 WHERE s.holder IN (?, ?) AND s.lease_until > ? AND s.status IN ('open', 'active')
@@ -31,6 +30,7 @@ SELECT id FROM verification_current WHERE task_id = ? AND blocking AND supersede
 
 
 def list_claimed_tasks(db: "Reader", session: str) -> "list[Row]":
+    """Return the tasks that this actor or session holds, the most urgent first."""
     return db.rows(CLAIMED, (db.actor, session, db.at, session))
 
 

@@ -27,7 +27,7 @@ def is_live(task: "Row", at: str) -> bool:
 
 
 def require_holder(tx: "Writer", task: "Row", token: int | None, changes_status: bool) -> None:
-    """Refuse an update by an actor that does not hold the task, or no longer."""
+    """Refuse an update with an old token, or a status change of a task that another actor holds."""
     live = is_live(task, tx.at)
     if token is not None and (token != task["token"] or not live or task["holder"] != tx.actor):
         raise _stale_token_error(tx, task, token)
@@ -56,7 +56,7 @@ def change_lease(
         raise Refused(
             "test_lease",
             f"{task['id']} is not a test task.",
-            "If K7 removed the lease, its token would be used twice.",
+            "K7 would remove the lease, and its token would be given out again.",
             "Leave --test out, or claim a task made with --test.",
         )
     if action in ("take", "renew") and task["status"] in CLOSED:
@@ -69,20 +69,22 @@ def change_lease(
     live = is_live(task, tx.at)
     if action == "take":
         if live:
-            step = "Take another one: `W12` lists what is ready."
+            step = "Claim another task: `W12` lists ready ones."
             if task["holder"] == tx.actor:
                 step = (
                     "If that was you, `W13 --action renew --token N` keeps it. If another agent has "
                     "the same name, take another task (`W12`), and give each agent its own name "
                     "(--actor, KAIZEN_ACTOR)."
                 )
-            what = f"{task['id']} is taken."
+            what = f"{task['id']} is already claimed."
             raise Conflict("already_claimed", what, _describe_holder(task), step)
         token = (task["token"] or 0) + 1
     elif action == "break":
         if not live:
             what = f"{task['id']} has no live lease."
-            raise Conflict("not_claimed", what, "", "Take it: `W13 --id` …")
+            raise Conflict(
+                "not_claimed", what, "", f"Claim the task first: `W13 --id {task['id']}`."
+            )
         if not note:
             step = "Add --note REASON; the holder releases it with `--action release --token N`."
             raise Usage("reason_missing", "Breaking a lease needs a reason.", "", step)
@@ -102,7 +104,7 @@ def change_lease(
 def _stale_token_error(tx: "Writer", task: "Row", token: int) -> Conflict:
     live, closed = is_live(task, tx.at), task["status"] in CLOSED
     why = "The lease has ended."
-    step = "Take the task again (`W13`) and look at what changed meanwhile (`W10`)."
+    step = "Claim the task again (`W13`) and look at what changed meanwhile (`W10`)."
     if closed:
         why = f"The task is {task['status']}, which ended its lease."
         step = "There is nothing to release; leave --token out to change the task now."

@@ -1,4 +1,4 @@
-"""Links between tasks. `blocks`, `parent` and `discovered-from` never form a circle; a task has one parent."""
+"""Links between tasks. Only `relates-to` may form a cycle, and a task has one parent at most."""
 
 from ...errors import Conflict, NotFound, Refused
 
@@ -59,29 +59,30 @@ def add_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "tuple[Row,
             path.insert(0, sources[path[0]])
         raise Refused(
             "cycle",
-            f"That {kind} link would close a circle.",
-            f"There are {kind} links {' -> '.join(path)}.",
+            f"This {kind} link would close a cycle.",
+            f"The {kind} links {' -> '.join(path)} exist already.",
             "Remove one of them first (`W11 --remove`), or use relates-to.",
         )
     if kind == "parent" and (parent := tx.value(PARENT, (task["id"],))):
         what = f"{task['id']} is already part of {parent}."
         step = "Remove that link first: `W11 --remove`."
         raise Conflict("has_parent", what, "A task has one parent.", step)
-    return _record(tx, task, kind, target, "added"), False
+    return _record_link(tx, task, kind, target, "added"), False
 
 
 def remove_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row":
+    """Record that a link is removed; raise NotFound if it does not exist."""
     existing = _find_link(tx, task, kind, target)
     if not existing:
         what = f"{task['id']} has no {kind} link to {target['id']}."
         raise NotFound("no_such_link", what, "", "`W10` shows the links of a task.")
     if existing["task_id"] != task["id"]:
         task, target = target, task
-    return _record(tx, task, kind, target, "removed")
+    return _record_link(tx, task, kind, target, "removed")
 
 
 def _find_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row | None":
-    """Return an existing link; the order of two tasks that relate does not matter."""
+    """Return the link, or None. A `relates-to` link is found from both of its tasks."""
     row = tx.one(EXISTING, (task["id"], kind, target["id"]))
     if row or kind != "relates-to":
         return row
@@ -89,13 +90,13 @@ def _find_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row | No
 
 
 def list_links(db: "Reader", task: "Row") -> "list[Row]":
-    """Return the links of a task as a person reads them."""
+    """Return the links of a task, each with a phrase such as "is blocked by"."""
     return [
         {"link": SENTENCES[row["kind"], row["direction"]], **row}
         for row in db.rows(AROUND, (task["id"], task["id"]))
     ]
 
 
-def _record(tx: "Writer", task: "Row", kind: str, target: "Row", state: str) -> "Row":
+def _record_link(tx: "Writer", task: "Row", kind: str, target: "Row", state: str) -> "Row":
     values = {"task_id": task["id"], "kind": kind, "target_id": target["id"], "state": state}
     return tx.add("task_link", values, of=(task, target))

@@ -30,6 +30,7 @@ def list_packets(
     limit: int,
     query: str | None = None,
 ) -> Row:
+    """List packets that pass the filters, the newest first, or the best for a query."""
     task = db.resolve("task", task_ref) if task_ref else None
     if query:
         filters = {
@@ -52,6 +53,7 @@ def create_packet(
     recipient: str | None,
     payload: Any,
 ) -> Row:
+    """Record a packet of a task."""
     task = tx.find("task", task_id)
     values = {
         "task_id": task["id"],
@@ -69,6 +71,7 @@ def create_packet(
 def ingest_result(
     tx: Writer, kind: str, ref: str, outcome: str, summary: str, body: str | None, payload: Any
 ) -> Row:
+    """Record the result of a packet; refuse a packet of another kind."""
     packet = tx.find("packet", ref)
     if packet["kind"] != kind:
         raise Conflict(

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 CHARACTERS_A_TOKEN = 4
 COUNTED = (
-    "A token is four characters of a rule as printed, rounded up; only rules count. They come whole "
-    "and by priority; after one that does not fit, a smaller one may."
+    "A token is four characters of a rule as printed, rounded up. Only rules count. They are listed "
+    "whole and by priority; a smaller rule may follow one that did not fit."
 )
 # The most urgent first.
 RANK = f"instr('{' '.join(PRIORITY)}', priority)"
@@ -41,6 +41,7 @@ def list_policies(
 
 
 def retire_policy(tx: Writer, policy: Row, reason: str) -> Row:
+    """Retire a rule with a reason; raise Conflict if it is retired already."""
     if policy["status"] == "retired":
         before = tx.one(RETIRED, (policy["id"],))
         assert before, "a retired rule has the revision that retired it"
@@ -56,7 +57,7 @@ def retire_policy(tx: Writer, policy: Row, reason: str) -> Row:
 def build_session_context(db: Reader, budget: int, scope: str | None, query: str | None) -> Row:
     """Return the active rules that fit the budget, and those that do not.
 
-    They come by priority, then by their words in common with the query, the oldest first.
+    They are sorted by priority, then by the words they share with the query, then by age.
     """
     active = db.rows(IN_FORCE, (scope, scope))
     if query:
@@ -106,17 +107,18 @@ def build_session_context(db: Reader, budget: int, scope: str | None, query: str
 
 
 def estimate_tokens(rule: Row) -> int:
-    """Estimate the tokens of a rule from its card as the text face prints it unwrapped."""
+    """Estimate the tokens of a rule from its text output without line wrapping."""
     return -(-len(render_rule(rule)) // CHARACTERS_A_TOKEN)
 
 
 def render_rule(rule: Row) -> str:
+    """Return a rule as the text output prints it, one line for each field."""
     label = max(map(len, rule))
     lines = []
     for name, value in rule.items():
-        first, *rest = (value or "").split("\n")
+        first, *others = (value or "").split("\n")
         lines += [f"  {name:<{label}}  {first}"] if value else []
-        lines += [" " * (label + 4) + line for line in rest]
+        lines += [" " * (label + 4) + line for line in others]
     return "\n".join(lines) + "\n"
 
 
@@ -131,9 +133,9 @@ def _split_words(text: str) -> set[str]:
     return {word for word in words if len(word) > 2}
 
 
-def are_alike(one: str, other: str) -> bool:
-    """Compare two words, such as release and releasing: alike but for the end of the shorter."""
+def are_alike(word: str, other: str) -> bool:
+    """Return whether two words, such as release and releasing, differ only at the end."""
     same = 0
-    while same < min(len(one), len(other)) and one[same] == other[same]:
+    while same < min(len(word), len(other)) and word[same] == other[same]:
         same += 1
-    return one == other or same >= max(4, min(len(one), len(other)) - 1)
+    return word == other or same >= max(4, min(len(word), len(other)) - 1)

@@ -1,4 +1,4 @@
-"""Questions asked of tasks."""
+"""Queries about tasks."""
 
 from ...limits import PRIORITY
 from ..search import listing as lists
@@ -105,15 +105,16 @@ def list_tasks(
     return {"records": records, "count": len(records), "more": len(rows) > limit}
 
 
-def ready_tasks(db: "Reader", scope: str | None, limit: int, with_tests: bool) -> "list[Row]":
+def list_ready_tasks(db: "Reader", scope: str | None, limit: int, with_tests: bool) -> "list[Row]":
+    """Return the tasks that can be claimed now, the most urgent first."""
     filters = (db.at, scope, scope, int(with_tests), limit)
     rows = db.rows(READY, (*filters, *filters, limit))
     return [{**row, "abandoned": bool(row["abandoned"])} for row in rows]
 
 
 def load_related_records(db: "Reader", task: "Row") -> "dict[str, list[Row]]":
-    """Return the records of a task, in full."""
-    questions = {
+    """Return the plans, packets, proofs and other records of a task."""
+    queries = {
         "plans": PLANS,
         "packets": PACKETS,
         "packet_results": RESULTS,
@@ -125,10 +126,11 @@ def load_related_records(db: "Reader", task: "Row") -> "dict[str, list[Row]]":
         "artifacts": ARTIFACTS,
         "leases": LEASES,
     }
-    return {name: db.rows(sql, (task["id"],) * sql.count("?")) for name, sql in questions.items()}
+    return {name: db.rows(sql, (task["id"],) * sql.count("?")) for name, sql in queries.items()}
 
 
 def _hide_ended_lease(row: "Row", at: str) -> "Row":
+    """Set the holder to None if the lease has ended."""
     row["holder"] = row["holder"] if (row.pop("lease_until") or "") > at else None
     row["test"] = bool(row["test"])
     return row

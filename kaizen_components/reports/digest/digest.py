@@ -90,7 +90,7 @@ def compose_digest(
     """Collect the parts and fit them into the budget."""
     paths = list_recent_files(root) if query is None else []
     db = look()
-    db.hold()
+    db.hold_snapshot()
     try:
         upto, news = digest_news.collect_changes(db, since)
         parts = [*collect_parts(db, scope, query, paths), news]
@@ -100,7 +100,7 @@ def compose_digest(
             items = [make_item("", text, command) for text, command in FIRST_STEPS.items()]
             parts = [make_part("first steps", "Nothing is recorded yet", items, "kaizen --help")]
     finally:
-        db.let_go()
+        db.release_snapshot()
     larger_digest = ["kaizen", "R0", "--budget", str(min(budget * 4, BUDGET_MAX))]
     # Repeat --since: the digest that is recorded now would leave no news for the next one.
     for option, value in (("--scope", scope), ("--query", query), ("--since", news["since"])):

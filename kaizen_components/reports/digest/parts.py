@@ -9,7 +9,7 @@ from ...records.quality.verification import BLOCKING
 from ...records.search.listing import read_json_list
 from ...records.work.command_line import join_words
 from ...records.work.completion import PROOF_OF
-from ...records.work.task import ready_tasks
+from ...records.work.task import list_ready_tasks
 from ..lists.context import match_lessons
 from .budget import make_item, make_part
 
@@ -87,7 +87,7 @@ def collect_parts(
 ) -> list[Part]:
     """Return the parts, the most important first; a part may be empty."""
     ready = []
-    for row in ready_tasks(db, scope, ITEMS_MAX + 1, False):
+    for row in list_ready_tasks(db, scope, ITEMS_MAX + 1, False):
         note = ", its holder left it" if row["abandoned"] else ""
         text = f"{row['title']} ({row['priority']}{note})"
         ready.append(make_item(row["id"], text, f"kaizen W10 --id {row['id']}"))

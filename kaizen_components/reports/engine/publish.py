@@ -75,12 +75,12 @@ class Output:
     def gather(self, gather: Gather, options: dict[str, Any]) -> tuple[dict[str, Any], Moment]:
         """Return the data from `gather(db, zone, options)`, and the moment of the log it shows."""
         db = self.look()
-        db.hold()
+        db.hold_snapshot()
         try:
             with view_past(db, self.as_of) as (past_db, moment):
                 return gather(past_db, self.zone, options), moment
         finally:
-            db.let_go()
+            db.release_snapshot()
 
     def publish(self, gather: Gather, layout: Layout, **options: Any) -> dict[str, Any]:
         """Write and record the report, unless --out is -; return the answer of the command.

@@ -43,7 +43,7 @@ def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
     if options["query"]:
         import json
 
-        seqs = full_text.find_newest(db, options["query"], limit + 1, since, until)
+        seqs = full_text.find_newest_seqs(db, options["query"], limit + 1, since, until)
         entries = db.rows(BY_SEQ, (json.dumps(seqs),))
     else:
         filters = {"at >= ?": since, "at < ?": until}
