@@ -448,7 +448,7 @@ def test_setup_files_name_no_registry_or_machine(name):
 def test_setup_script_sets_up_a_real_copy(tmp_path):
     """The one test that may use the network: pip, as it is configured here, installs the real pins."""
     root = tmp_path / "a real copy"
-    for name in ("kaizen_components", "setup", "support_scripts"):
+    for name in (".agents", "kaizen_components", "setup", "support_scripts"):
         shutil.copytree(REPO / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("kaizen.py", "requirements-kaizen.txt"):
         shutil.copy(REPO / name, root / name)
@@ -484,4 +484,5 @@ def test_setup_script_sets_up_a_real_copy(tmp_path):
     ).stdout.splitlines()
     assert demo.count('"id"') == 25 and own.count('"id"') == 0
     assert (root / "AI/db/kaizen.db").exists()
+    assert (root / ".claude/skills").resolve() == root / ".agents/skills"
     assert list(root.glob("kaizen_components/__pycache__/*.pyc"))

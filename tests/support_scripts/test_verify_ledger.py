@@ -581,7 +581,7 @@ def test_setting_or_clearing_any_value_is_found(memory, table):
 
 
 def without_strict(db):
-    """STRICT refuses a value of another type, so it goes, as it would for somebody with a hex editor."""
+    """Remove STRICT, which refuses values of another type; a hex editor gets round it too."""
     db.execute("PRAGMA writable_schema = ON")
     db.execute("UPDATE sqlite_master SET sql = replace(sql, ') STRICT', ')') WHERE type = 'table'")
     db.execute("PRAGMA writable_schema = OFF")
