@@ -53,9 +53,7 @@ class Gate:
         self._file: tuple[int, int] | None = None
 
     def __enter__(self) -> "Gate":
-        if (
-            self._pid != os.getpid()
-        ):  # a forked child shares the open file, and so the lock, of its parent
+        if self._pid != os.getpid():  # a forked child shares the file and the lock of its parent
             self.close()
         while True:
             if self._fd < 0:

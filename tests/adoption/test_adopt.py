@@ -133,7 +133,7 @@ def test_second_apply_does_nothing(adopt, repo):
     assert read_all(repo) == after
 
 
-def test_git_ignores_only_link_and_records(adopt, repo):
+def test_git_ignores_only_engine_link_and_records(adopt, repo):
     adopt(apply=True, **ALL)
     run(repo, "K1")
     git(repo, "add", "-A")
@@ -179,14 +179,14 @@ def test_fresh_clone_relinks_its_engine(clone, way):
 
 
 @pytest.mark.parametrize("words", [[], ["--engine", "nowhere"], ["--engine"], ["--motor", "x"]])
-def test_relink_without_engine_is_explained(clone, words):
+def test_relinking_without_engine_is_explained(clone, words):
     refused = run(clone, "relink", *words)
 
     assert refused.returncode == (3 if words in ([], ["--engine", "nowhere"]) else 2)
     assert "relink --engine" in refused.stderr and not (clone / "kaizen_components").exists()
 
 
-def test_fresh_clone_lacks_only_link(kaizen, clone):
+def test_fresh_clone_lacks_only_the_engine_link(kaizen, clone):
     assert [step["path"] for step in kaizen("D1", path=str(clone), check=True)["steps"]] == [
         "kaizen_components"
     ]
@@ -208,7 +208,7 @@ AGENTS = {
 
 
 @pytest.mark.parametrize("content", AGENTS.values(), ids=AGENTS)
-def test_block_is_appended_and_removed_again(adopt, repo, content):
+def test_block_in_agents_file_is_added_and_removed(adopt, repo, content):
     commit(repo, **{"AGENTS.md": content, "CLAUDE.md": content, ".gitignore": content})
     (repo / "AGENTS.md").chmod(0o600)
     adopt(apply=True)
@@ -226,7 +226,7 @@ def test_block_is_appended_and_removed_again(adopt, repo, content):
         assert (repo / name).read_bytes().removesuffix(b"\n") == content.removesuffix(b"\n")
 
 
-def test_removal_keeps_text_around_block(adopt, repo):
+def test_removal_keeps_user_text_around_block(adopt, repo):
     adopt(apply=True)
     ours = (repo / "AGENTS.md").read_bytes()
     (repo / "AGENTS.md").write_bytes(b"First of all.\n" + ours + b"Last of all.\n")
@@ -236,7 +236,7 @@ def test_removal_keeps_text_around_block(adopt, repo):
     assert (repo / "AGENTS.md").read_bytes() == b"First of all.\nLast of all.\n"
 
 
-def test_edited_or_older_block_is_outdated(adopt, repo):
+def test_edited_or_older_block_is_reported_outdated(adopt, repo):
     adopt(apply=True)
     text = (repo / "AGENTS.md").read_text()
     marker = text.splitlines()[0].replace(text.split()[2], "0123456789ab")
@@ -250,7 +250,7 @@ def test_edited_or_older_block_is_outdated(adopt, repo):
 @pytest.mark.parametrize(
     "text", ["<!-- kaizen:begin 0123456789ab -->\nno end\n", "<!-- kaizen:end -->\n"]
 )
-def test_unpaired_markers_are_refused(adopt, repo, text):
+def test_agents_file_with_unpaired_markers_is_refused(adopt, repo, text):
     (repo / "CLAUDE.md").write_text(text)
     before = read_all(repo)
     with pytest.raises(Conflict) as caught:
@@ -310,7 +310,7 @@ def test_file_that_git_cannot_restore_is_refused(adopt, repo, monkeypatch, chang
     )
 
 
-def test_changes_in_other_files_are_allowed(adopt, repo):
+def test_uncommitted_changes_in_other_files_allow_adoption(adopt, repo):
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     (repo / "README.md").write_text("At work on this.\n")
     (repo / "new.txt").write_text("New.\n")
@@ -318,7 +318,7 @@ def test_changes_in_other_files_are_allowed(adopt, repo):
     assert adopt(apply=True)["applied"]
 
 
-def test_second_adoption_needs_no_commit(adopt, repo, store):
+def test_adopting_again_before_a_commit_is_allowed(adopt, repo, store):
     commit(repo, **{".gitignore": "build/\n"})
     adopt(apply=True)
     assert adopt(apply=True, skills=str(store))["applied"]
@@ -363,7 +363,7 @@ def test_repository_linked_by_hand_is_adopted(adopt, repo, tmp_path):
     assert (removed["kaizen.py"], removed["kaizen_components"]) == ("leave", "remove")
 
 
-def test_changed_seed_files_are_kept(adopt, repo):
+def test_changed_starter_files_survive_repair_and_removal(adopt, repo):
     commit(repo, **{STUBS[0]: "- Mine.\n"})
     adopt(apply=True)
     (repo / "evals" / "README.md").write_text("Rewritten.\n")
@@ -379,7 +379,7 @@ def test_changed_seed_files_are_kept(adopt, repo):
     assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / "evals" / "README.md").exists()
 
 
-def test_lesson_in_stub_becomes_record(adopt, repo):
+def test_lesson_added_to_starter_file_becomes_record(adopt, repo):
     adopt(apply=True)
     scanned = json.loads(run(repo, "M1", "--json").stdout)["records"]
     assert {(row["file"], row["state"]) for row in scanned} == {(path, "stub") for path in STUBS}
@@ -641,7 +641,7 @@ def test_link_and_copy_can_replace_each_other(adopt, repo):
     assert read_all(repo) == before
 
 
-def test_tracked_link_is_reported_with_command(adopt, repo):
+def test_link_tracked_by_git_is_reported_with_command(adopt, repo):
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     git(repo, "add", "-f", "kaizen_components")
 
@@ -987,7 +987,7 @@ def test_adoption_inside_batch_is_refused(kaizen, repo):
 # The files that it adds
 
 
-def test_agent_lines_name_existing_commands():
+def test_agents_block_names_only_existing_commands():
     text = (FILES / "agents.md").read_text()
     options = {
         fields.format_option(name)
@@ -998,21 +998,21 @@ def test_agent_lines_name_existing_commands():
     assert set(re.findall(r"--[a-z-]+", text)) <= options
 
 
-def test_agent_lines_explain_gated_builds():
+def test_agents_block_explains_gated_builds():
     text = (FILES / "agents.md").read_text()
 
     assert "P1 --driver agent" in text and "P5 --id" in text and "P4 --lease" in text
 
 
 @pytest.mark.parametrize("name", ["tasks.json", "kaizen.code-snippets"])
-def test_vscode_files_name_existing_commands(name):
+def test_vscode_files_name_only_existing_commands(name):
     text = (FILES / name).read_text()
 
     assert json.loads(text)
     assert set(re.findall(r"\b[A-Z]\d+\b", text)) <= set(COMMANDS)
 
 
-def test_state_file_accepts_every_part(repo):
+def test_plan_with_all_options_covers_every_known_path(repo):
     steps = plan_steps(Folder(str(repo)), None, State("link", ["claude", "codex"], True), {})
 
     assert {step.path for step in steps} == set(PLACES)
@@ -1021,7 +1021,7 @@ def test_state_file_accepts_every_part(repo):
 # The launcher
 
 
-def test_bare_python_finds_one_with_packages(adopt, repo, tmp_path, tool):
+def test_python_without_packages_restarts_in_virtual_environment(adopt, repo, tmp_path, tool):
     adopt(apply=True)
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -1056,7 +1056,7 @@ OLD = (
 @pytest.mark.parametrize(
     "launcher", [ROOT / "kaizen.py", FILES / "kaizen.py"], ids=["of the engine", "adopted"]
 )
-def test_old_python_is_refused_but_hook_passes(repo, launcher):
+def test_old_python_is_refused_except_for_hooks(repo, launcher):
     shutil.copy(launcher, repo / "kaizen.py")
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     env = {**os.environ, "KAIZEN_PYTHON_CHOSEN": "1"}

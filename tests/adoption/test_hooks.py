@@ -117,7 +117,7 @@ def test_stop_with_unproven_task_is_refused(hook, claimed):
     assert f"kaizen Q1 --task-id {claimed} --run -- git --version" in flat
 
 
-def test_second_stop_is_allowed(hook, claimed):
+def test_stop_after_an_earlier_refusal_is_allowed(hook, claimed):
     assert is_silent(hook("stop", {**STOP, "stop_hook_active": True}))
 
 
@@ -247,7 +247,7 @@ def test_ended_task_allows_stop(hook, kaizen, claimed, ending):
     assert is_silent(hook("stop", STOP))
 
 
-def test_foreign_or_unconditional_task_allows_stop(hook, kaizen):
+def test_other_sessions_task_or_unconditional_task_allows_stop(hook, kaizen):
     kaizen(
         "W13", id=kaizen("W1", title="a", summary="s", done_when=["true"])["id"], actor="somebody"
     )
@@ -275,7 +275,7 @@ def test_host_test_run_becomes_reported_proof(hook, kaizen, claimed):
     assert "codex" in row["summary"] and "did not run it" in row["summary"]
 
 
-def test_failed_run_is_recorded_by_adopted_hook(kaizen, claimed, root):
+def test_installed_hook_records_a_failed_test_run(kaizen, claimed, root):
     settings = json.loads(
         hook_files.merge_hooks(None, "claude", [sys.executable, "kaizen.py", "hook"])
     )
@@ -303,7 +303,7 @@ def test_failed_run_is_recorded_by_adopted_hook(kaizen, claimed, root):
     )
 
 
-def test_missing_exit_code_is_unknown(hook, kaizen, claimed):
+def test_test_run_without_exit_code_is_unknown(hook, kaizen, claimed):
     assert is_silent(hook("post-tool-use", CLAUDE_BASH))
 
     (row,) = proofs(kaizen)
@@ -340,7 +340,7 @@ def test_missing_exit_code_is_unknown(hook, kaizen, claimed):
         ({"tool_input": {"command": ["bash", "-lc", "pytest -q"]}, "tool_name": "shell"}, None),
     ],
 )
-def test_exit_code_is_read_from_host_answer(hook, kaizen, event_data, code):
+def test_exit_code_is_read_from_host_event(hook, kaizen, event_data, code):
     kaizen("K1")
     assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **event_data}))
 
@@ -361,7 +361,7 @@ def test_exit_code_of_other_command_is_ignored(hook, kaizen, line):
     assert (row["outcome"], row["exit_code"]) == ("unknown", None)
 
 
-def test_exit_code_of_last_joined_test_counts(hook, kaizen):
+def test_exit_code_of_joined_commands_belongs_to_test(hook, kaizen):
     kaizen("K1")
     event_data = {
         "tool_input": {"command": "cd app && pytest -q 2>&1"},
@@ -396,7 +396,7 @@ def test_exit_code_of_later_command_is_ignored(hook, kaizen, line, code):
         "a && just check",
     ],
 )
-def test_redirected_and_joined_tests_give_exit_code(line):
+def test_command_exits_as_redirected_or_joined_test(line):
     assert exits_as_its_tests(line, [("just", "check")])
 
 
@@ -457,7 +457,7 @@ def test_test_command_is_found_anywhere_in_line(line):
         "npm",
     ],
 )
-def test_mention_of_test_tool_is_ignored(line):
+def test_command_that_only_mentions_test_tool_is_ignored(line):
     assert not runs_tests(line, [])
 
 
@@ -588,7 +588,7 @@ EVENT_DATA = {
 
 @pytest.mark.parametrize("host", ["claude", "codex"])
 @pytest.mark.parametrize("event", EVENTS)
-def test_hook_is_as_fast_as_few_python_starts(root, cli, claimed, event, host):
+def test_hook_takes_at_most_few_python_starts(root, cli, claimed, event, host):
     """Compare the fastest of several runs with an empty Python, in turns."""
     cli(
         "Q1", "--task-id", claimed, "--run", "--", "git", "--version"
@@ -645,7 +645,7 @@ def test_hook_log_is_limited_and_follows_no_link(hook, kaizen, root, tmp_path):
     assert not (tmp_path / "mine").exists()
 
 
-def test_documented_hook_passes_without_launcher(root, claimed):
+def test_documented_hook_exits_0_without_launcher(root, claimed):
     page = (ROOT / "docs" / "hooks.md").read_text()
     hooks = json.loads(page.split("```json\n")[1].split("```")[0])["hooks"]
     commands = [

@@ -143,7 +143,7 @@ def test_file_names_and_link_targets_are_scanned(find_leaks, repo):
     ]
 
 
-def test_link_target_content_is_not_scanned(cli, repo, tmp_path):
+def test_file_behind_a_link_is_not_scanned(cli, repo, tmp_path):
     (tmp_path / "outside.txt").write_text(TOKEN)
     os.symlink("../outside.txt", repo / "link")
 
@@ -227,7 +227,7 @@ def test_without_git_every_file_is_scanned(cli, root):
         "@decorators.local", "ping host.docker.internal",
     ],
 )  # fmt: skip
-def test_common_paths_and_hosts_pass(text):
+def test_common_paths_and_hosts_are_no_findings(text):
     finder = Finder(home=HOME + "zaphodb", names=["zaphodb"])
 
     assert list(finder.find(text)) == []
@@ -243,7 +243,7 @@ def test_common_paths_and_hosts_pass(text):
         "a@buildbox.local:x", "\\\\files.corp\\share",
     ],
 )  # fmt: skip
-def test_personal_paths_and_hosts_are_found(text):
+def test_personal_paths_and_hosts_are_findings(text):
     finder = Finder(home="/nowhere", names=["zaphodb"])
 
     assert len(list(finder.find(text))) == 1
@@ -314,7 +314,7 @@ def test_allowance_without_reason_is_refused(cli, repo, entry):
 # Unusual files
 
 
-def test_unusual_files_pass(cli, repo):
+def test_unusual_files_without_secrets_pass_publish_check(cli, repo):
     (repo / "empty").write_bytes(b"")
     (repo / "latin").write_bytes(b"\xe9\xff\n" * 10)
     (repo / "line\nbreak").write_text("x")
@@ -530,7 +530,7 @@ def test_submodule_is_named_as_not_checked(cli, repo):
     )
 
 
-def test_many_findings_are_counted_and_limited(cli, repo):
+def test_all_findings_are_counted_but_list_is_limited(cli, repo):
     (repo / "a").write_text(f"{HOME}arthur\n" * 300)
     answer = cli("D2", "--limit", "5", "--json", env=ME)
 

@@ -322,7 +322,7 @@ def test_text_below_a_stub_is_migrated(kaizen, root, lessons):
 
 
 def test_file_changed_meanwhile_is_migrated_next_time(kaizen, root, lessons, monkeypatch):
-    look = kaizen.store.look
+    look = kaizen.store.open_read_only
 
     def edit_first(*args, **more):
         monkeypatch.undo()
@@ -330,7 +330,7 @@ def test_file_changed_meanwhile_is_migrated_next_time(kaizen, root, lessons, mon
             file.write("\nWritten meanwhile.\n")
         return look(*args, **more)
 
-    monkeypatch.setattr(kaizen.store, "look", edit_first)
+    monkeypatch.setattr(kaizen.store, "open_read_only", edit_first)
     answer = kaizen("M3")
     now = {row["file"]: row["now"] for row in answer["files_now"]}
     assert "changed meanwhile" in now["GOTCHA.md"] and now["docs/learned.md"] == "stub"
@@ -344,14 +344,14 @@ def test_file_changed_meanwhile_is_migrated_next_time(kaizen, root, lessons, mon
 
 
 def test_file_that_disappears_meanwhile_is_reported_gone(kaizen, root, lessons, monkeypatch):
-    look = kaizen.store.look
+    look = kaizen.store.open_read_only
 
     def remove_first(*args, **more):
         monkeypatch.undo()
         (root / "GOTCHA.md").unlink()
         return look(*args, **more)
 
-    monkeypatch.setattr(kaizen.store, "look", remove_first)
+    monkeypatch.setattr(kaizen.store, "open_read_only", remove_first)
 
     assert {row["file"]: row["now"] for row in kaizen("M3")["files_now"]}[
         "GOTCHA.md"

@@ -37,7 +37,7 @@ def test_path_out_of_scope_is_an_objection(text):
 @pytest.mark.parametrize(
     "text", ["Other routes in app/main.py", "Any other route", "New functions beside app/main.py"]
 )
-def test_file_mentioned_as_place_may_change(text):
+def test_file_out_of_scope_only_as_location_may_change(text):
     assert rules({"app/main.py": b"x = 1\n"}, out_of_scope=[text]) == []
 
 
@@ -114,7 +114,7 @@ def test_rejection_without_criterion_is_refused():
         )
 
 
-def test_changed_schema_needs_a_grant():
+def test_changed_database_schema_needs_a_grant():
     change = {"migrations/002.sql": b"CREATE TABLE x (y);\n"}
 
     assert rules(change) == [("schema", "migrations/002.sql")]

@@ -52,7 +52,3 @@ def test_skill_shows_contract_schema():
     assert (
         json.loads(text.split("```json\n")[1].split("```")[0]) == MODELS["spec"].model_json_schema()
     )
-
-
-def test_claude_folder_links_to_agents_folder():
-    assert (ROOT / ".claude" / "skills").resolve() == (ROOT / ".agents" / "skills").resolve()

@@ -120,7 +120,7 @@ def test_inputs_path_is_absolute(agent):
     assert os.path.isabs(inputs) and os.path.isfile(os.path.join(inputs, "app", "main.py"))
 
 
-def test_review_by_the_builder_is_marked(agent):
+def test_run_card_marks_review_by_the_builder(agent):
     agent.begin()
     agent.answer()
 
@@ -154,7 +154,7 @@ def test_malformed_answers_are_not_illegal_moves(agent):
     assert agent.answer()["outcome"] == "accepted"
 
 
-def test_review_by_another_agent_is_marked(agent):
+def test_run_card_marks_review_by_another_agent(agent):
     agent.begin()
     while agent.turn["step"] != "review":
         agent.hand_in(GOOD[agent.turn["step"]][0])
@@ -165,7 +165,7 @@ def test_review_by_another_agent_is_marked(agent):
     assert (card["reviewed_by"], card["reviewed_by_author"]) == ("another", False)
 
 
-def test_next_contract_has_findings_of_last_answer(agent):
+def test_next_turn_has_findings_of_last_answer(agent):
     agent.begin()
     said = agent.hand_in('{"title": "x"}')
 
@@ -186,7 +186,7 @@ def test_same_answer_under_lease_counts_once(agent):
     assert agent.refusals() == ["lease-used"]
 
 
-def test_repeated_request_returns_the_same_lease(agent):
+def test_repeated_turn_request_returns_the_same_lease(agent):
     lease = agent.begin()["lease"]
 
     assert agent.next().json["lease"] == lease
@@ -240,7 +240,7 @@ def test_unknown_lease_is_refused_without_waiting_run(agent):
     assert agent.refusals() == []
 
 
-def test_move_after_end_is_refused_and_recorded(agent):
+def test_agent_move_after_run_end_is_refused(agent):
     lease = agent.begin()["lease"]
     agent.cli("P7", "--id", "@last", "--abort")
     before = agent.cli("P2", "--id", "@last", "--json").json
@@ -353,7 +353,7 @@ def test_rejected_change_returns_with_findings(agent):
     assert agent.hand_in(GOOD["review"][0])["outcome"] == "accepted"
 
 
-def test_model_run_gives_agents_no_turn(cli, tmp_path):
+def test_agent_cannot_take_turn_of_model_run(cli, tmp_path):
 
     repo = target(tmp_path / "targetapp", QUICK)
     with server(Model(plan=[html()])) as serving:

@@ -85,7 +85,7 @@ def test_ready_tasks_are_read_in_index_order(kaizen):
 
 
 class Recorder:
-    """Stands where a connection stands, to see which statement a list makes."""
+    """Replace a connection and keep the statement that a list runs."""
 
     at = "2026-11-16T00:00:00.000Z"
 

@@ -51,7 +51,7 @@ class Interrupted(Exception):
 
 
 def test_door_is_usable_after_signal_exceptions(kaizen):
-    """A host's own time limit may strike between any two lines; afterwards everything goes on."""
+    """The time limit of a host may raise between any two lines."""
 
     def strike(number, frame):
         raise Interrupted

@@ -265,7 +265,7 @@ def test_codemode_rounds_count_every_model_step(kaizen, tmp_path, monkeypatch):
 
     assert (made["outcome"], comparison["left"]["rounds"]["mean"]) == ("accepted", 3)
     assert comparison["requests"][0]["where"] == "../app app.text:slugify"
-    assert "1 run is on both sides, and cannot differ." in comparison["text"]
+    assert "1 run is on both sides and cannot differ." in comparison["text"]
 
 
 def test_invalid_or_empty_side_is_refused(kaizen, notes):

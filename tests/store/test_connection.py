@@ -162,8 +162,8 @@ def test_libsql_cursor_script_raises_errors():
         )
 
 
-class TestRowsThatWait:
-    def test_query_sees_pending_rows(self, connection):
+class TestQueuedRows:
+    def test_query_sees_queued_rows(self, connection):
         connection.insert("t", {"seq": 1, "x": "a"})
 
         assert connection.value("SELECT x FROM t") == "a"
@@ -178,7 +178,7 @@ class TestRowsThatWait:
 
         assert connection.value("SELECT count(*) FROM t") == 0
 
-    def test_rollback_discards_pending_rows(self, connection):
+    def test_rollback_discards_queued_rows(self, connection):
         connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.roll_back()

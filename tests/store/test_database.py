@@ -445,7 +445,7 @@ COPY = "import sqlite3, sys; a, b = map(sqlite3.connect, sys.argv[1:]); a.backup
 
 
 def test_write_after_restored_copy_is_busy_once(door, root, monkeypatch, tmp_path):
-    """Somebody restores an older copy between our look at the log's end and our BEGIN, which may wait for him."""
+    """An older copy is restored after the end of the log was read and before BEGIN."""
 
     def copy(one, other):  # in a process of its own: locks of one process do not exclude each other
         subprocess.run([sys.executable, "-c", COPY, one, other], check=True)

@@ -297,7 +297,7 @@ def test_json_report_agrees_with_k8(root):
     }
 
 
-def test_empty_database_verifies_with_the_empty_root(tmp_path):
+def test_empty_database_verifies_with_empty_root_hash(tmp_path):
     kaizen(tmp_path, "K1")
 
     code, report = verify(tmp_path / DATABASE)
@@ -316,7 +316,7 @@ def test_relative_path_counts_from_the_working_directory(root):
     assert command_line(DATABASE.name, cwd=root / DATABASE.parent).returncode == 0
 
 
-def test_commits_in_the_wal_are_read(root):
+def test_verifier_reads_commits_in_the_wal(root):
     with opened(root / DATABASE) as reader:
         reader.execute("BEGIN")
         # Keep the engine from emptying the -wal; in this process it would end the lock.
@@ -567,7 +567,7 @@ def is_raised_number_found(memory, table, column, row):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_added_and_removed_values_are_found(memory, table):
+def test_setting_or_clearing_any_value_is_found(memory, table):
     missed = []
     for column, row, value in values_of(memory.db, table):
         new = b"x" if value is None else None
@@ -581,7 +581,7 @@ def test_added_and_removed_values_are_found(memory, table):
 
 
 def without_strict(db):
-    """STRICT refuses a value of another type, so it goes, as it would for somebody with a hex editor."""
+    """Remove STRICT, which refuses values of another type; a hex editor gets round it too."""
     db.execute("PRAGMA writable_schema = ON")
     db.execute("UPDATE sqlite_master SET sql = replace(sql, ') STRICT', ')') WHERE type = 'table'")
     db.execute("PRAGMA writable_schema = OFF")
@@ -886,7 +886,7 @@ def test_entry_of_an_unknown_record_is_an_edit(root):
     assert_found(root, "edit")
 
 
-def test_derived_table_without_its_view_is_an_edit(root):
+def test_added_derived_table_without_view_is_an_edit(root):
     change(root, "CREATE TABLE foo_state (seq INTEGER PRIMARY KEY)")
 
     assert_found(root, "edit")
@@ -903,7 +903,7 @@ def test_anchor_of_an_unknown_origin_is_a_rollback(root, origin):
 @pytest.mark.parametrize(
     "between", [b"\n \n", b"\n\x0c\n", b"\r\n\r\n", b"\nsigned \xff\n\n", b"\n\n\n\n"]
 )
-def test_both_verifiers_split_anchors_alike(root, between):
+def test_both_verifiers_separate_anchors_alike(root, between):
     whole = (root / ANCHORS).read_bytes()
     (root / ANCHORS).write_bytes(whole.replace(b"\n\n", between))
     ours, theirs = kaizen(root, "K8"), verify(root / DATABASE)[1]
@@ -913,7 +913,7 @@ def test_both_verifiers_split_anchors_alike(root, between):
     ]
 
 
-def test_raw_byte_in_place_of_its_escape_is_found(root):
+def test_raw_byte_instead_of_its_escape_is_found(root):
     start_task(root, r"A path \xff here")
     change(
         root,
@@ -924,7 +924,7 @@ def test_raw_byte_in_place_of_its_escape_is_found(root):
 
 
 @pytest.mark.parametrize("column, value", [("title", "x'77'"), ("done_when", "7")])
-def test_value_of_a_wrong_type_is_found(root, column, value):
+def test_value_with_wrong_type_is_found(root, column, value):
     start_task(root, "wrong type", done_when=["wrong type"])
     change(
         root,
@@ -1019,7 +1019,7 @@ def test_anchor_with_an_invalid_size_is_damaged(root, size):
     )
 
 
-def test_finding_is_printed_with_its_place(root):
+def test_verifier_prints_finding_with_record_and_log_index(root):
     change(root, "UPDATE plan SET title = 'Another' WHERE seq = {plan}")
     [finding] = verify(root / DATABASE)[1]["findings"]
 
@@ -1043,13 +1043,13 @@ def test_finding_is_printed_with_its_place(root):
         (["UPDATE plan SET title = 'Another'", rewrite], 2),
     ],
 )
-def test_verifier_names_the_first_bad_index(root, statements, index):
+def test_verifier_names_the_first_bad_log_index(root, statements, index):
     change(root, *statements)
 
     assert verify(root / DATABASE)[1]["findings"][0]["log_index"] == index
 
 
-def test_purge_of_a_real_record_is_a_deletion(root):
+def test_record_deleted_under_forged_purge_is_a_deletion(root):
     change(
         root,
         "UPDATE purge SET records = json_insert(records, '$[#]', (SELECT id FROM plan))",
@@ -1061,7 +1061,7 @@ def test_purge_of_a_real_record_is_a_deletion(root):
     assert_found(root, "deletion")
 
 
-def test_change_in_the_wal_is_found(root):
+def test_tampering_in_the_wal_is_found(root):
     with opened(root / DATABASE) as db:
         drop_triggers(db)
         file = (root / DATABASE).read_bytes()
@@ -1094,7 +1094,7 @@ def test_older_file_with_new_writes_is_a_rollback(made, tmp_path, commits):
     assert_found(root, "rollback")
 
 
-def test_replaced_commit_is_a_rollback(made, tmp_path):
+def test_history_with_a_replaced_commit_is_a_rollback(made, tmp_path):
     root = copy_of(made.now, tmp_path)
     start_task(root, "Undone")
     with_anchors_of(shutil.copytree(made.now, tmp_path / "again"), root)
@@ -1104,7 +1104,7 @@ def test_replaced_commit_is_a_rollback(made, tmp_path):
     assert_found(tmp_path / "again", "rollback")
 
 
-def test_another_database_is_a_rollback(made, tmp_path):
+def test_another_database_with_these_anchors_is_a_rollback(made, tmp_path):
     start_task(tmp_path, "Of another origin")
     with_anchors_of(tmp_path, made.now)
 
@@ -1157,7 +1157,7 @@ def test_unreadable_anchor_is_counted_and_next_is_read(root, line):
     assert (code, report["anchors"], report["damaged_anchors"]) == (0, 13, 1)
 
 
-def test_anchors_can_be_kept_elsewhere(root, tmp_path):
+def test_anchors_option_reads_anchors_from_elsewhere(root, tmp_path):
     shutil.move(root / ANCHORS, tmp_path / "kept")
 
     assert verify(root / DATABASE)[1]["anchors"] == 0

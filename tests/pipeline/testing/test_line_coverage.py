@@ -24,7 +24,7 @@ if __name__ == "__main__":
 """
 
 
-def test_statement_lines_map_to_first_line(tmp_path):
+def test_lines_of_a_statement_map_to_its_first(tmp_path):
     (tmp_path / "x.py").write_text(SOURCE)
     first = line_coverage.map_first_lines(str(tmp_path / "x.py"))
 

@@ -80,7 +80,7 @@ def test_mutants_differ_and_compile():
         compile(text, "x.py", "exec")
 
 
-def test_only_changed_functions_are_gutted():
+def test_only_changed_functions_lose_their_bodies():
     source = "def kept():\n    return 1\n\n\ndef changed():\n    return 2\n"
     scope: dict = {}
     exec(mutants.gut_functions("x.py", source, {6}).text, scope)

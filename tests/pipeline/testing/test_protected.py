@@ -36,7 +36,7 @@ def test_protected_globs_match_in_subfolders():
     assert not protected_files.matches_any("a/xpytest.ini", ["pytest.ini"])
 
 
-def test_restore_takes_protected_files_from_base(candidate, tmp_path):
+def test_restoring_takes_protected_files_from_base(candidate, tmp_path):
     job = candidate({"tests/test_main.py": "", "conftest.py": "", "tests/sub/test_more.py": ""})
     place = tmp_path / "copy"
     shutil.copytree(job.head, place)

@@ -42,7 +42,7 @@ TRICKS = {
 }
 
 
-def test_tricks_do_not_hide_wrong_code(candidate, run_head):
+def test_candidate_tricks_do_not_hide_a_failing_test(candidate, run_head):
     report = run_head(candidate({"app/main.py": WRONG, **TRICKS}))
 
     assert {id: outcome.kind for id, outcome in report.outcomes.items()} == {
