@@ -150,9 +150,7 @@ def test_case_set_omits_resolved_or_acceptable_records(kaizen, case, verdict, go
     assert ids(kaizen("O1", contract="c")) == [kept["id"], other["id"]]
 
 
-def test_case_set_query_requires_only_words_after_plus(
-    kaizen, case, verdict, gotcha, correction
-):
+def test_case_set_query_requires_only_words_after_plus(kaizen, case, verdict, gotcha, correction):
     about_keys = case("Key", "It leaks a token.")
     about_tokens = verdict("The token count is off.")
     about_both = gotcha("Key and count", "Both.")
