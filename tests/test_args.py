@@ -76,7 +76,7 @@ def plain(parsed):
 
 @settings(max_examples=3000, deadline=None)
 @given(argvs)
-def test_both_parsers_return_the_same(argv):
+def test_both_parsers_return_the_same_values_for_generated_options(argv):
     argv = [argv[0], *argv[1]]
     fast = args.parse_argv(argv)
     if fast is not None:
@@ -222,7 +222,7 @@ LIKELY = {code: likely(code) for code in COMMANDS}
 @given(
     data=st.data(), stdin=st.one_of(st.binary(max_size=40), st.just(b'{"command":"W1","args":{}}'))
 )
-def test_any_argv_exits_with_a_documented_code(run, code, data, stdin):
+def test_any_arguments_exit_with_a_documented_code(run, code, data, stdin):
     rest = data.draw(st.one_of(LIKELY[code], hostile))
     exit_code, out, err = run([code, *rest], stdin)
 
@@ -377,7 +377,7 @@ ONCE = (
 )  # a second time would be refused
 
 
-def test_import_test_covers_every_frequent_write():
+def test_import_test_skips_only_listed_slow_writes():
     often = {code for code in COMMANDS if Command(code).writes} - set(SLOW)
 
     assert len(often) >= 28 and set(SLOW) < set(COMMANDS)

@@ -156,12 +156,12 @@ def means(name, argv):
     assert type(found) is fields.FromFile or found in (value, "-"), found
 
 
-def test_quoting_table_has_a_row_for_every_value():
+def test_quoting_table_has_one_row_per_test_value():
     assert list(table()) == list(VALUES) and {len(row) for row in table().values()} == {3}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "sh"])
-def test_first_quoting_column_gives_value_in_its_shells(shell):
+def test_quoting_for_unix_shells_passes_value_unchanged(shell):
     for name, span, _ in cells(0):
         if shell == "sh" and "$'" in span:
             continue  # as the table says
@@ -171,13 +171,13 @@ def test_first_quoting_column_gives_value_in_its_shells(shell):
         means(name, said.stdout.decode().split("\0")[:-1])
 
 
-def test_second_quoting_column_gives_value_in_powershell():
+def test_quoting_for_powershell_passes_value_unchanged():
     for name, span, note in cells(1):
         for before_7_3 in {"before 7.3": [True], "from 7.3": [False]}.get(note, [True, False]):
             means(name, powershell(span, before_7_3))
 
 
-def test_second_quoting_column_parses_as_powershell():
+def test_quoting_for_powershell_parses_without_error():
     tree_sitter = pytest.importorskip(
         "tree_sitter", reason="no PowerShell parser: install requirements-dev.txt"
     )
@@ -191,7 +191,7 @@ def test_second_quoting_column_parses_as_powershell():
         assert not parser.parse(f"& kaizen W5 {span}\n".encode()).root_node.has_error, span
 
 
-def test_third_quoting_column_gives_value_in_cmd():
+def test_quoting_for_cmd_passes_value_unchanged():
     for name, span, note in cells(2):
         for batch in [True] if note == "in a batch file" else [True, False]:
             means(name, cmd(span, batch))

@@ -71,7 +71,7 @@ BANNED = {  # call -> what to use instead
 MAY_PRINT = {"input.py"}
 
 
-def test_banned_calls_are_not_used():
+def test_engine_uses_no_banned_calls():
     found = []
     for path in (ROOT / "kaizen_components").rglob("*.py"):
         for pattern, instead in BANNED.items():

@@ -36,7 +36,7 @@ def test_unconfigured_model_error_names_three_variables():
         assert name in caught.value.next
 
 
-def test_stage_has_its_own_model_address_key_and_time(given):
+def test_stage_variables_override_model_address_key_and_timeout(given):
     given(
         LLM_BASE_URL=LOCAL,
         LLM_MODEL="small",
@@ -117,7 +117,7 @@ def test_unsendable_key_is_refused_and_not_repeated():
     assert "kéy" not in json.dumps(caught.value.as_dict(), ensure_ascii=False)
 
 
-def test_prices_are_two_numbers_or_file_by_model(given, tmp_path):
+def test_prices_come_from_two_numbers_or_a_file(given, tmp_path):
     given(LLM_BASE_URL=LOCAL, LLM_MODEL="m", LLM_PRICES="0.5,1.5")
     assert Endpoint.from_environment("build").cost_usd(1_000_000, 2_000_000) == 3.5
 
@@ -128,13 +128,13 @@ def test_prices_are_two_numbers_or_file_by_model(given, tmp_path):
     assert Endpoint.from_environment("review").cost_usd(1_000_000, 0) == 0
 
 
-def test_model_on_this_machine_is_free(given):
+def test_model_on_loopback_address_costs_nothing(given):
     given(LLM_BASE_URL=LOCAL, LLM_MODEL="m")
 
     assert Endpoint.from_environment("build").cost_usd(None, None) == 0
 
 
-def test_unknown_price_or_count_makes_cost_none(given, tmp_path):
+def test_cost_is_none_without_price_or_count(given, tmp_path):
     given(LLM_BASE_URL="https://example.org/v1", LLM_MODEL="m", LLM_ALLOW_REMOTE="1")
     assert Endpoint.from_environment("build").cost_usd(1, 1) is None
 

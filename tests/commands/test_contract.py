@@ -79,7 +79,7 @@ def criteria(*lines):
     return "## Done when\n" + "".join(f"- {line}\n" for line in lines)
 
 
-def test_good_specs_pass(lint):
+def test_good_specs_have_no_findings(lint):
     assert lint(GOOD) == []
     assert lint(ISSUE) == []
     assert lint(GOOD.replace("\n", "\r\n")) == []
@@ -124,7 +124,7 @@ def test_each_fault_is_reported_with_its_line(lint, ends):
         "- **Acceptance criteria:**",
     ],
 )
-def test_section_of_criteria_is_recognized(lint, head):
+def test_criteria_section_is_recognized_in_every_heading_form(lint, head):
     quote = "> " if head.startswith(">") else ""
     indent = "  " if head.startswith("-") else ""
 
@@ -235,11 +235,11 @@ def test_observable_criterion_passes(lint, text):
         "速い。",
     ],
 )
-def test_criterion_with_nothing_to_observe_fails(lint, text):
+def test_criterion_without_observable_result_is_an_error(lint, text):
     assert [row[2] for row in lint(criteria(text))] == ["untestable"]
 
 
-def test_nested_details_count_for_their_criterion(lint):
+def test_nested_items_make_their_criterion_testable(lint):
     assert lint("## Done when\n- It exits 3 for:\n  - blank ids\n  - lovely ids\n") == []
     assert lint("## Done when\n- The command line:\n  - exits 0\n    - lovely\n") == []
 
@@ -278,7 +278,7 @@ def test_number_code_or_quotes_excuse_vague_word(lint, text):
     "text, word",
     [("It is fast. It prints 3 rows.", "fast"), ("It prints 3 rows if possible", "if possible")],
 )
-def test_number_elsewhere_does_not_excuse_vague_word(lint, text, word):
+def test_number_outside_its_clause_does_not_excuse_vague_word(lint, text, word):
     assert [row[2:] for row in lint(criteria(text))] == [("vague", word)]
 
 
@@ -318,7 +318,7 @@ def test_repeated_sentence_is_found_despite_case_and_spaces(lint):
         "## One two three four five\n\n## One two three four five",
     ],
 )
-def test_short_sentences_code_and_headings_may_repeat(lint, text):
+def test_repeated_short_sentences_code_and_headings_pass(lint, text):
     assert lint(f"{text}\n\n" + criteria("exits 0")) == []
 
 
@@ -335,7 +335,7 @@ def test_short_sentences_code_and_headings_may_repeat(lint, text):
         "\ufeff## Done when\n- exits 0\n", "## Done when\n- خروج 0\n", "a\n-\n=\n---",
     ],
 )  # fmt: skip
-def test_broken_markup_is_checked_without_a_crash(kaizen, text):
+def test_contract_with_broken_markup_does_not_crash(kaizen, text):
     assert kaizen("Q10", body=text)["exit_code"] in (0, 1)
 
 
@@ -347,7 +347,7 @@ def test_broken_markup_is_checked_without_a_crash(kaizen, text):
         "| a |\n|---|\n", "\n" + " " * 99, "[", "```\n", "AC-1 ", "*", "-", "1.",
     ],
 )  # fmt: skip
-def test_no_text_takes_more_than_linear_time(kaizen, text):
+def test_lint_takes_linear_time_on_any_text(kaizen, text):
     """A quarter of what fits takes at most about a second; quadratic time would be minutes."""
     body = ("x" + text * (250_000 // len(text) + 1))[:250_000]
     start = time.process_time()

@@ -82,7 +82,7 @@ def refused(kaizen, **filters):
 # O1
 
 
-def test_case_set_collects_all_four_kinds(kaizen, case, verdict, gotcha, correction):
+def test_case_set_collects_records_of_four_kinds(kaizen, case, verdict, gotcha, correction):
     records = [case(), verdict(), gotcha(), correction()]
     answer = kaizen("O1", contract="review-prompt")
 
@@ -137,7 +137,7 @@ def test_revised_gotcha_makes_another_manifest(kaizen, gotcha, put):
     assert kaizen("O1", contract="c")["manifest_hash"] != first
 
 
-def test_settled_records_are_not_collected(kaizen, case, verdict, gotcha, put):
+def test_case_set_omits_resolved_or_acceptable_records(kaizen, case, verdict, gotcha, put):
     kept = case()
     task = kaizen("W1", title="T", summary="S")["id"]
     verdict(task_id=task)
@@ -150,7 +150,7 @@ def test_settled_records_are_not_collected(kaizen, case, verdict, gotcha, put):
     assert ids(kaizen("O1", contract="c")) == [kept["id"], other["id"]]
 
 
-def test_query_matches_any_word_and_plus_requires(kaizen, case, verdict, gotcha, correction):
+def test_case_set_query_requires_only_words_after_plus(kaizen, case, verdict, gotcha, correction):
     about_keys = case("Key", "It leaks a token.")
     about_tokens = verdict("The token count is off.")
     about_both = gotcha("Key and count", "Both.")
@@ -208,7 +208,7 @@ def test_duplicate_cases_count_once_and_are_listed(kaizen, case, gotcha):
     ]
 
 
-def test_test_records_are_never_cases(kaizen, case, gotcha, verdict, put):
+def test_case_set_never_includes_test_records(kaizen, case, gotcha, verdict, put):
     for add in (case, gotcha, verdict):
         add(test=True)
     review = put("irl", title="R", summary="S", scope="project")
@@ -218,7 +218,7 @@ def test_test_records_are_never_cases(kaizen, case, gotcha, verdict, put):
     assert refused(kaizen, test=True).exit_code == 1
 
 
-def test_empty_set_exits_1_and_writes_nothing(cli, kaizen):
+def test_empty_case_set_exits_1_and_writes_nothing(cli, kaizen):
     kaizen("K1")
     done = cli("O1", "--contract", "c", "--json")
 
@@ -317,14 +317,14 @@ def test_patch_must_be_file_in_project(kaizen, lab, root, tmp_path):
     assert kaizen("K8")["entries"] == before
 
 
-def test_unknown_lab_writes_no_record_or_file(kaizen, lab, root):
+def test_proposal_for_unknown_lab_writes_nothing(kaizen, lab, root):
     with pytest.raises(NotFound):
         kaizen("O2", **PROPOSAL, lab_id="lab_2020")
 
     assert not (root / "AI" / "work").exists()
 
 
-def test_changed_body_file_is_restored_by_same_body(propose, root):
+def test_proposing_the_same_body_restores_a_changed_file(propose, root):
     path = root / propose()["path"]
     path.write_text("something else")
     propose()
@@ -361,7 +361,7 @@ def test_proposal_with_bad_value_is_usage_error(propose, wrong):
         propose(**wrong)
 
 
-def test_evidence_is_text_or_record_that_exists(kaizen, propose, put):
+def test_proposal_evidence_is_text_or_existing_record(kaizen, propose, put):
     score = kaizen("T2", name="precision", value=0.7)["id"]
     proof = put("proof", title="P", tier="reported", outcome="passed")["id"]
     answer = propose(
@@ -399,7 +399,7 @@ def test_test_evidence_makes_a_test_proposal(kaizen, propose):
     assert kaizen("O3", test=True)["count"] == 1
 
 
-def test_same_op_id_proposes_once(kaizen, propose):
+def test_same_op_id_records_proposal_once(kaizen, propose):
     first = propose(op_id="once")
 
     assert propose(op_id="once") == {**first, "replayed": True}
@@ -429,7 +429,7 @@ def tiers(kaizen, **filters):
     return {row["title"]: row["tier"] for row in kaizen("O3", **filters)["records"]}
 
 
-def test_evidence_ranks_before_claims(kaizen, propose, put):
+def test_proposals_with_evidence_rank_above_claims(kaizen, propose, put):
     propose(title="Claims most", candidate=0.99)
     propose(title="Measured", candidate=0.61, evidence=[witnessed(put)])
     propose(title="Measured more", candidate=0.65, evidence=[witnessed(put)])
@@ -449,7 +449,7 @@ def test_evidence_ranks_before_claims(kaizen, propose, put):
     assert kaizen("O3")["tiers"] == {"measured": 2, "reported": 1, "claimed": 1}
 
 
-def test_only_witnessed_results_count_as_measured(kaizen, propose, put, case):
+def test_proposal_with_failed_or_reported_proof_is_not_measured(kaizen, propose, put, case):
     def score(name="precision", **more):
         return kaizen("T2", name=name, value=0.7, **more)["id"]
 
@@ -482,7 +482,7 @@ def test_only_witnessed_results_count_as_measured(kaizen, propose, put, case):
     }
 
 
-def test_later_records_about_a_proposal_are_evidence(kaizen, propose, put):
+def test_records_about_a_proposal_count_as_its_evidence(kaizen, propose, put):
     by_score, by_proof, by_verdict = (
         propose(title=title)["id"] for title in ("score", "proof", "verdict")
     )
@@ -515,7 +515,7 @@ def test_later_records_about_a_proposal_are_evidence(kaizen, propose, put):
         ("higher", 1, 1, 0, 0),
     ],
 )
-def test_gain_follows_the_better_direction(
+def test_gain_is_positive_in_the_better_direction(
     kaizen, propose, better, baseline, candidate, gain, relative
 ):
     propose(better=better, baseline=baseline, candidate=candidate, evidence=["seen"])
@@ -546,7 +546,7 @@ def test_report_filters_by_lab_and_contract(kaizen, lab, propose):
         kaizen("O3", id="lab_2020")
 
 
-def test_limit_cuts_the_ranking_after_sorting(kaizen, propose):
+def test_limit_keeps_the_highest_ranked_proposals(kaizen, propose):
     for candidate in (0.61, 0.9, 0.7):
         propose(candidate=candidate)
     answer = kaizen("O3", limit=2)
@@ -555,7 +555,7 @@ def test_limit_cuts_the_ranking_after_sorting(kaizen, propose):
     assert (answer["count"], answer["more"], answer["tiers"]["claimed"]) == (2, True, 3)
 
 
-def test_text_report_hides_gain_of_claims(cli, kaizen, propose):
+def test_text_report_labels_gain_without_evidence_as_claimed(cli, kaizen, propose):
     propose(candidate=0.9)
     shown = cli("O3").out
 

@@ -48,7 +48,7 @@ def record(kaizen, id):
 # References
 
 
-def test_last_tilde_n_names_earlier_records(kaizen, task):
+def test_at_last_tilde_n_names_nth_record_before(kaizen, task):
     ids = [task() for _ in range(3)]
     task("Somebody's", actor="other")
 
@@ -61,7 +61,7 @@ def test_last_tilde_n_names_earlier_records(kaizen, task):
         assert unknown.value.code == "unknown_id"
 
 
-def test_last_tilde_n_counts_all_kinds(kaizen, task):
+def test_at_last_tilde_n_counts_records_of_all_kinds(kaizen, task):
     first = task()
     kaizen("G1", title="t", summary="s", body="b")
     scored = kaizen("T2", name="n", value=1, about="@last~1")["id"]
@@ -83,7 +83,7 @@ def test_unknown_id_names_its_kind_and_list(kaizen, task):
 # W1, W2, W9, W10
 
 
-def test_new_task_is_open_with_done_when(kaizen):
+def test_new_task_is_open_and_stores_done_when(kaizen):
     started = kaizen(
         "W1",
         title="T",
@@ -123,7 +123,7 @@ def test_new_task_is_open_with_done_when(kaizen):
         {"status": "blocked"},
     ],
 )
-def test_update_is_a_revision_of_one_field(kaizen, task, change):
+def test_task_update_adds_revision_of_changed_field_only(kaizen, task, change):
     id = task()
     before = record(kaizen, id)
     revised = kaizen("W2", id=id, **change)
@@ -138,7 +138,7 @@ def test_update_is_a_revision_of_one_field(kaizen, task, change):
     assert {name: after["revisions"][0][name] for name in change} == change
 
 
-def test_note_is_a_revision_without_changes(kaizen, task):
+def test_task_note_adds_revision_without_other_changes(kaizen, task):
     id = task()
     kaizen("W2", id=id, note="Half way.")
 
@@ -151,7 +151,7 @@ def test_update_that_changes_nothing_is_refused(kaizen, task):
         kaizen("W2", id=task())
 
 
-def test_every_change_of_status_is_allowed(kaizen, task):
+def test_task_may_change_to_every_status(kaizen, task):
     id = task()
     for status in (*limits.TASK_STATUS, "open"):
         assert kaizen("W2", id=id, status=status)["task_status"] == status
@@ -210,7 +210,7 @@ def test_record_is_named_by_id_unique_prefix_or_at_last(kaizen, task):
     assert kaizen("W10", id="@last")["id"] == second
 
 
-def test_at_last_is_the_actors_newest(kaizen, task):
+def test_at_last_names_the_actors_newest_task(kaizen, task):
     mine = task()
     task(actor="bob")
 
@@ -255,7 +255,7 @@ def test_ready_omits_tasks_with_open_blockers(kaizen, task):
     assert ready(kaizen) == [], "a reopened blocker blocks again"
 
 
-def test_removing_link_unblocks(kaizen, task):
+def test_removing_blocking_link_makes_task_ready(kaizen, task):
     blocker = task()
     blocked = task(depends_on=[blocker])
     kaizen("W11", id=blocker, kind="blocks", target_id=blocked, remove=True)
@@ -305,7 +305,7 @@ def test_cycle_error_shows_the_shortest_path(kaizen, task):
     assert f"{start} -> {right} -> {end} exist" in refused.value.why
 
 
-def test_relation_is_symmetric(kaizen, task):
+def test_relates_to_link_is_the_same_from_both_ends(kaizen, task):
     one, two = task("One"), task("Two")
     kaizen("W11", id=one, kind="relates-to", target_id=two)
 
@@ -315,7 +315,7 @@ def test_relation_is_symmetric(kaizen, task):
     assert kaizen("W10", id=one)["links"] == []
 
 
-def test_links_are_shown_from_both_ends(kaizen, task):
+def test_task_links_are_shown_from_both_ends(kaizen, task):
     one, two = task("One"), task("Two")
     kaizen("W11", id=one, kind="relates-to", target_id=two)
     kaizen("W11", id=one, kind="blocks", target_id=two)
@@ -339,7 +339,7 @@ def test_invalid_links_are_refused(kaizen, task):
         kaizen("W11", id=child, kind="blocks", target_id="task_none")
 
 
-def test_linking_twice_adds_nothing(kaizen, task):
+def test_linking_tasks_twice_adds_nothing(kaizen, task):
     one, two = task(), task()
     first = kaizen("W11", id=one, kind="blocks", target_id=two)
     second = kaizen("W11", id=one, kind="blocks", target_id=two)
@@ -347,7 +347,7 @@ def test_linking_twice_adds_nothing(kaizen, task):
     assert second["existed"] and second["id"] == first["id"]
 
 
-def test_task_starts_with_a_parent(kaizen, task):
+def test_task_started_with_parent_is_linked_to_it(kaizen, task):
     parent = task()
     child = task(parent=parent)
 
@@ -418,7 +418,7 @@ def test_second_claim_is_refused_and_names_holder(kaizen, task):
         kaizen("W13", id=id, actor="alice")
 
 
-def test_tokens_grow_with_every_take(kaizen, task):
+def test_lease_token_grows_with_every_claim(kaizen, task):
     id = task()
     for expected in (1, 2, 3):
         token = kaizen("W13", id=id)["token"]
@@ -426,7 +426,7 @@ def test_tokens_grow_with_every_take(kaizen, task):
         kaizen("W13", id=id, action="release", token=token)
 
 
-def test_renewal_extends_even_an_expired_lease(kaizen, task, pass_time):
+def test_holder_can_renew_an_expired_lease(kaizen, task, pass_time):
     id = task()
     first = kaizen("W13", id=id, ttl_s=1)
     renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=2)
@@ -437,7 +437,7 @@ def test_renewal_extends_even_an_expired_lease(kaizen, task, pass_time):
         kaizen("W13", id=id)
 
 
-def test_stale_token_is_refused_everywhere(kaizen, task, pass_time):
+def test_stale_lease_token_is_refused_by_every_command(kaizen, task, pass_time):
     id = task()
     old = kaizen("W13", id=id, ttl_s=2)["token"]
     pass_time(2.1)
@@ -475,7 +475,7 @@ def test_lease_is_broken_only_with_reason(kaizen, task):
         kaizen("W13", id=id, action="break", actor="bob", note="again")
 
 
-def test_token_works_only_for_its_holder(kaizen, task):
+def test_lease_token_of_another_actor_is_refused(kaizen, task):
     id = task()
     token = kaizen("W13", id=id, actor="alice")["token"]
 
@@ -496,7 +496,7 @@ def test_closing_a_task_ends_its_lease(kaizen, task):
     assert kaizen("W13", id=id)["token"] == token + 1
 
 
-def test_test_lease_on_real_task_is_refused(kaizen, task):
+def test_test_claim_of_real_task_is_refused(kaizen, task):
     with pytest.raises(Refused, match="not a test task"):
         kaizen("W13", id=task(), test=True)
 
@@ -531,7 +531,7 @@ except Conflict:
 """
 
 
-def test_one_of_many_concurrent_claims_wins(kaizen, task, root):
+def test_only_one_of_16_concurrent_claims_succeeds(kaizen, task, root):
     id = task()
     kaizen.close()
     racers = [
@@ -570,7 +570,7 @@ def test_plan_belongs_to_task_and_keeps_its_versions(kaizen, task):
 
 
 @pytest.mark.parametrize("status", limits.PLAN_STATUS)
-def test_plan_can_have_each_of_its_states(kaizen, task, status):
+def test_plan_can_be_created_with_every_status(kaizen, task, status):
     task()
     plan = kaizen("W3", task_id="@last", title="P", summary="S", status=status)["id"]
 
@@ -580,7 +580,7 @@ def test_plan_can_have_each_of_its_states(kaizen, task, status):
 @pytest.mark.parametrize(
     "create, ingest, kind", [("W5", "W6", "subagent"), ("W7", "W8", "diagnostic")]
 )
-def test_packet_and_result_are_linked(kaizen, task, create, ingest, kind):
+def test_packet_shows_its_result_and_vice_versa(kaizen, task, create, ingest, kind):
     id = task()
     packet = kaizen(
         create,
@@ -611,7 +611,7 @@ def test_packet_and_result_are_linked(kaizen, task, create, ingest, kind):
     assert kaizen("W15", kind="subagent" if kind == "diagnostic" else "diagnostic")["records"] == []
 
 
-def test_packet_kind_decides_the_ingest_command(kaizen, task):
+def test_ingest_command_for_another_packet_kind_is_refused(kaizen, task):
     task()
     packet = kaizen("W5", task_id="@last", title="Look", summary="S")["id"]
 
@@ -656,7 +656,7 @@ def test_packets_are_found_by_their_words(kaizen):
     assert kaizen("W15", query="words", open=True, task_id="@last")["count"] == 1
 
 
-def test_second_session_of_same_actor_is_warned(kaizen, task):
+def test_claim_by_same_actor_suggests_renew_or_another_actor(kaizen, task):
     id = task()
     kaizen("W13", id=id)
 

@@ -161,7 +161,7 @@ def test_filters_limit_search_results(kaizen):
     assert kaizen("W9", query="needle", limit=5)["more"] is True
 
 
-def test_incomplete_index_is_reported_and_rebuilt(kaizen):
+def test_incomplete_search_index_is_reported_and_rebuilt(kaizen):
     add(kaizen, "Lost and found")
     with kaizen.store.begin_write_transaction() as connection:
         connection.execute("DELETE FROM search_docsize")

@@ -582,21 +582,21 @@ def test_word_right_after_password_equals_is_refused():
             assert scan.find_secret(text) == "password assignment", text
 
 
-def test_word_in_call_or_prose_passes():
+def test_password_that_is_a_word_in_prose_passes():
     for form in (
         "connect(password=@)", "login(user=a, password=@, b=c)", "password: @", "password = @"
     ):  # fmt: skip
         assert scan.find_secret(form.replace("@", "let" + "mein")) is None, form
 
 
-def test_fake_before_a_real_secret_does_not_hide_it():
+def test_placeholder_before_a_real_secret_does_not_hide_it():
     for fake in FAKE:
         for kind, secret in REAL[::7]:
             assert scan.find_secret(fake + "\n" + secret) == kind, (fake, secret)
             assert scan.find_secret(f"{fake} {secret} {fake}") == kind, (fake, secret)
 
 
-def test_fake_of_the_same_kind_does_not_hide_a_real_one():
+def test_placeholder_of_same_kind_does_not_hide_real_secret():
     real = "gh" + "p_" + some(ALNUM, 36)
 
     assert scan.find_secret(f"ghp_{'x' * 36}, ghp_{'0' * 36}, {real}") == "GitHub token"
@@ -615,7 +615,7 @@ AFTER_A_WORD = (
 )  # fmt: skip
 
 
-def test_prefix_after_a_letter_is_ignored():
+def test_token_prefix_inside_a_word_is_ignored():
     for before in AFTER_A_WORD:
         assert scan.find_secret("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token", (
             before
@@ -623,7 +623,7 @@ def test_prefix_after_a_letter_is_ignored():
     assert scan.find_secret("x" + "gh" + "p_" + some(ALNUM, 36)) is None
 
 
-def test_path_names_where_the_secret_is():
+def test_secret_error_names_path_inside_the_value():
     token = "gh" + "p_" + some(ALNUM, 36)
 
     assert scan.find_secret_in(token) == ("", "GitHub token")
@@ -670,7 +670,7 @@ ORDINARY = [
 ]  # fmt: skip
 
 
-def test_ordinary_value_passes():
+def test_value_without_a_secret_passes():
     for value in ORDINARY:
         assert scan.find_secret_in(value) is None, value
         assert scan.find_secret_in([value, {"a": value}]) is None, value

@@ -68,7 +68,7 @@ def test_repository_without_commit_lists_untracked(repository):
     assert list_recent_files(str(repository)) == ["a.py"]
 
 
-def test_no_repository_gives_no_files(root, monkeypatch):
+def test_folder_without_git_has_no_recent_files(root, monkeypatch):
     write(root, "a.py")
     assert list_recent_files(str(root)) == []
 
@@ -78,7 +78,7 @@ def test_no_repository_gives_no_files(root, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
-def test_hanging_git_gives_no_files(root, monkeypatch, tmp_path):
+def test_hanging_git_command_gives_no_recent_files(root, monkeypatch, tmp_path):
     (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")

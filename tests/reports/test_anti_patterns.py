@@ -11,7 +11,7 @@ def report(kaizen, **more):
     return kaizen("R7", out="-", format="md", **more)
 
 
-def test_every_text_of_a_pattern_has_its_heading(kaizen):
+def test_anti_pattern_report_has_heading_for_every_text(kaizen):
     add_pattern(
         kaizen,
         harm="Slow.",

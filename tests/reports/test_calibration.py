@@ -112,13 +112,13 @@ def test_table_has_ten_ranges_of_probability(kaizen, closed):
 
 
 @pytest.mark.parametrize("tenth", range(11))
-def test_border_probability_belongs_to_upper_range(tenth):
+def test_probability_between_two_ranges_counts_in_upper_range(tenth):
     table = calibration.group_predictions([(tenth / 10, True)])
 
     assert [index for index, row in enumerate(table) if row["count"]] == [min(tenth, 9)]
 
 
-def test_range_row_shows_mean_probability(kaizen, closed):
+def test_row_of_range_shows_mean_probability_and_outcome_rate(kaizen, closed):
     closed([(0.61, "happened"), (0.62, "did-not-happen"), (0.66, "happened")])
 
     assert list_used_ranges(kaizen("I5")) == {"60-70 %": (3, 0.63, 0.6667)}

@@ -106,14 +106,14 @@ def test_critical_rules_that_exactly_fit_cause_no_warning(kaizen, digest):
     assert not digest(budget=needed // 4 - 5, actor="new")["critical_rules_fit"]
 
 
-def test_short_rule_is_listed_when_long_one_is_not(kaizen, digest):
+def test_digest_lists_short_rule_when_long_does_not_fit(kaizen, digest):
     kaizen("X1", title="Long", summary="Never. " * 200, priority="critical")
     small = kaizen("X1", title="Short", summary="Never.", priority="critical")["id"]
 
     assert list_ids(digest(budget=150), "rules") == [small]
 
 
-def test_own_tasks_show_lease_and_proofs(kaizen, digest, on_day):
+def test_digest_shows_own_tasks_with_lease_and_proofs(kaizen, digest, on_day):
     held = start_task(kaizen, "Held", done_when=["git --version", "pytest -q"])
     kaizen("W13", id=held)
     kaizen("Q1", run=["git", "--version"])
@@ -224,7 +224,7 @@ def test_lessons_match_recently_changed_files(kaizen, digest, root):
     assert_lists(answer, "lessons", for_old, "G4 --id")
 
 
-def test_query_selects_lessons_instead_of_files(kaizen, digest):
+def test_digest_query_selects_lessons_instead_of_files(kaizen, digest):
     gotcha = kaizen("G1", title="WAL grows", summary="S", body="A checkpoint waits")["id"]
     kaizen("G1", title="Unrelated", summary="S", body="B")
 
@@ -232,7 +232,7 @@ def test_query_selects_lessons_instead_of_files(kaizen, digest):
     assert digest(query="nowhere")["text"].count("## Lessons") == 0
 
 
-def test_without_git_newest_proven_lessons_are_listed(kaizen, digest):
+def test_digest_without_git_lists_newest_proven_lessons(kaizen, digest):
     kaizen("L1", title="Not proven", summary="S", evidence=["e"])
     kaizen("L1", title="Proven", summary="S", evidence=["e"])
     proven = kaizen("L3", id="@last", waive="Seen often.")["id"]
@@ -299,7 +299,7 @@ def test_notable_changes_are_listed_newest_first(kaizen, digest):
     ]
 
 
-def test_since_overrides_last_digest(kaizen, digest, on_day):
+def test_since_option_overrides_time_of_last_digest(kaizen, digest, on_day):
     start_task(kaizen, "Old")
     on_day(3)
     new = start_task(kaizen, "New")
@@ -384,14 +384,14 @@ made_parts = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(50, 5_000), st.one_of(st.none(), made_parts), made_parts)
-def test_fitted_text_never_exceeds_budget(budget, rules, parts):
+def test_digest_text_never_exceeds_budget(budget, rules, parts):
     rules_part = rules[0] if rules else None
     fitted = FittedText("# Head", rules_part, "**NO**", parts, budget, "kaizen R0")
 
     assert len(fitted.text) < budget * 4
 
 
-def test_shortened_part_names_command_for_the_rest(full):
+def test_shortened_digest_part_names_command_for_the_rest(full):
     answer = full("R0", budget=1_500, since="7d")
 
     assert all(part["items"] for part in answer["parts"])
@@ -593,7 +593,7 @@ def test_digest_query_uses_its_index(kaizen, sql, index):
     assert any(index in step for step in steps), steps
 
 
-def test_change_queries_never_scan_a_whole_table(kaizen):
+def test_digest_change_queries_never_scan_a_whole_table(kaizen):
     kaizen("K1")
     for sql in (digest_news.NOTABLE, digest_news.COUNTS, digest_news.OLDER):
         steps = plan(kaizen.store.reader(), sql)

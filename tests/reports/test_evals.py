@@ -51,7 +51,7 @@ def test_two_runs_have_no_trend(kaizen, case):
     assert read_case(kaizen)["pass_trend"] is None and read_case(kaizen)["score_trend"] is None
 
 
-def test_score_trend_equals_trend_of_t4(kaizen, case):
+def test_score_trend_of_case_equals_trend_of_t4(kaizen, case):
     id = case("passed:0.9 passed:0.2 failed:0.4 passed:0.7 failed:0.1 passed:0.3 passed:0.8")
     for value in (0.9, 0.2, 0.4, 0.7, 0.1, 0.3, 0.8):
         kaizen("T2", name="same", value=value, about=id)
@@ -115,7 +115,7 @@ def test_categories_count_cases_runs_and_outcomes(kaizen, case):
     )
 
 
-def test_until_filters_runs_and_query_filters_cases(kaizen, case):
+def test_eval_report_filters_runs_by_until_cases_by_query(kaizen, case):
     id = case("passed", title="Refuses a key")
     case("failed", title="Other")
 

@@ -40,11 +40,11 @@ def start(kaizen, title="README polish", **more):
 # Sentences
 
 
-def test_every_kind_has_a_sentence_for_many_entries():
+def test_every_kind_has_a_sentence_for_several_entries():
     assert all("40" in summarize_entries(kind, 40) for kind in KINDS)
 
 
-def test_every_kind_is_described_from_its_record(kaizen, root):
+def test_ledger_report_describes_every_kind_from_its_record(kaizen, root):
     record_every_kind(kaizen, root)
 
     result = read_data(kaizen)
@@ -86,7 +86,7 @@ def test_json_has_newest_entries_first(cli):
     assert answer["data"]["more"] is True and answer["data"]["log_entries"] == 5
 
 
-def test_earlier_report_appears_only_below_newer_entries(kaizen):
+def test_ledger_report_lists_earlier_reports_except_its_own(kaizen):
     start(kaizen)
     kaizen("R4")
     assert list_sentences(kaizen) == ['opened task "README polish"']
@@ -99,7 +99,7 @@ def test_earlier_report_appears_only_below_newer_entries(kaizen):
     ]
 
 
-def test_purged_test_records_are_counted(kaizen):
+def test_ledger_report_counts_purged_test_records(kaizen):
     for _ in range(5):
         start(kaizen, test=True)
     assert "(test record)" in read_document(kaizen, limit=2)
@@ -109,7 +109,7 @@ def test_purged_test_records_are_counted(kaizen):
     assert "removed 5 test records" in list_sentences(kaizen)
 
 
-def test_many_entries_of_one_kind_become_one_line(kaizen):
+def test_several_entries_of_one_kind_become_one_line(kaizen):
     first = kaizen("T1", name="step")["id"]
     spans = [kaizen("T1", name="step")["id"] for _ in range(39)]
     start(kaizen)
@@ -169,7 +169,7 @@ def test_entries_of_a_day_are_grouped_by_actor(kaizen):
     assert read_data(kaizen)["actors"] == {"ada": 2, "ben": 1}
 
 
-def test_actor_option_does_not_filter_entries(kaizen):
+def test_actor_option_does_not_filter_ledger_entries(kaizen):
     start(kaizen, actor="ada")
 
     result = kaizen("R2", actor="ben", timezone="UTC")

@@ -50,7 +50,7 @@ def get_text(kaizen, code="R8", format="md", **options):
     return kaizen(code, out="-", format=format, **{"timezone": "UTC", **options})["document"]
 
 
-def test_tasks_count_in_week_of_change(kaizen, task, clock):
+def test_task_change_counts_in_the_week_it_happened(kaizen, task, clock):
     task("2026-11-03T08:00", "2026-11-04T08:00 done")
     task(
         "2026-11-05T08:00",
@@ -71,7 +71,7 @@ def test_tasks_count_in_week_of_change(kaizen, task, clock):
     assert (before["opened"], before["done"], before["open_at_end"]) == (2, 1, 1)
 
 
-def test_open_task_bars_ignore_later_changes(kaizen, task, clock):
+def test_open_task_bars_ignore_changes_after_the_week(kaizen, task, clock):
     task("2026-11-02T08:00", "2026-11-10T08:00 done", "2026-11-18T08:00 open")
     task("2026-11-03T08:00", "2026-11-18T08:00 done")
     clock("2026-11-20T08:00")
@@ -163,7 +163,7 @@ def test_costs_are_summed_by_day_and_task(kaizen, task, clock):
     ]  # fmt: skip
 
 
-def test_command_with_mixed_results_is_flakiest(kaizen, clock, root, tmp_path):
+def test_command_that_passes_and_fails_is_flakiest(kaizen, clock, root, tmp_path):
     clock("2026-11-09T08:00")
     flag = tmp_path / "flag"  # outside of the project, so that the tree stays as it is
     flaky, broken = ["test", "-e", str(flag)], ["false"]
@@ -212,7 +212,7 @@ def test_predictions_closed_in_the_period_are_scored(kaizen, clock):
     assert "Calibration" in get_text(kaizen, week="2026-W46", format="html")
 
 
-def test_next_steps_name_their_commands(kaizen, task, clock):
+def test_every_next_step_of_period_names_its_command(kaizen, task, clock):
     blocked = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Waits for the vendor")
     task("2026-11-09T08:00", "2026-11-10T09:00 blocked", title="Waits too")
     held = task("2026-11-09T08:00", title="Held")
@@ -240,7 +240,7 @@ def test_next_steps_name_their_commands(kaizen, task, clock):
     assert "1 more like it" in points[1]["text"]
 
 
-def test_commands_of_next_steps_succeed(kaizen, task, clock, cli):
+def test_commands_named_in_next_steps_succeed(kaizen, task, clock, cli):
     held = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Held")
     kaizen("T1", name="a", trace_id="nightly 'run'", cost_usd=1)
     kaizen("Q2", conclusion="NEEDS_HUMAN_DECISION", summary="It leaks.")
@@ -299,7 +299,7 @@ def test_scope_filters_every_number(kaizen, task, clock):
     assert [point["what"] for point in report_data["next"]] == ["Most expensive"]
 
 
-def test_current_week_is_compared_with_same_days(kaizen, task, clock):
+def test_current_week_is_compared_with_same_days_before(kaizen, task, clock):
     task("2026-11-03T08:00")
     task("2026-11-06T08:00")
     task("2026-11-11T09:00")
@@ -314,7 +314,7 @@ def test_current_week_is_compared_with_same_days(kaizen, task, clock):
     "code, options", [("R8", {}), ("R9", {"last": True}), ("R10", {}), ("R8", {"days": 5})]
 )
 @pytest.mark.parametrize("format", ["html", "md", "json"])
-def test_footer_command_reproduces_report_later(kaizen, task, clock, code, options, format):
+def test_footer_command_reproduces_period_report_later(kaizen, task, clock, code, options, format):
     import shlex
 
     task("2026-10-03T08:00", "2026-11-09T10:00 blocked")

@@ -46,7 +46,7 @@ def test_rows_are_dicts_in_column_order(connection):
         ("INSERT INTO t (seq, x) VALUES (1, 'a'), (1, 'b')", Conflict),
     ],
 )
-def test_row_against_a_constraint_raises_conflict(connection, sql, error):
+def test_row_that_violates_constraint_raises_its_error(connection, sql, error):
     with pytest.raises(error):
         connection.execute(sql)
 
@@ -188,7 +188,7 @@ class TestQueuedRows:
 
         assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
 
-    def test_next_write_rolls_back_an_open_one(self, connection):
+    def test_new_write_rolls_back_an_uncommitted_one(self, connection):
         connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.flush()
@@ -266,7 +266,7 @@ def test_unfinished_or_second_statement_raises_assertion_error(text):
         list(split_statements(text))
 
 
-def test_help_without_click_says_how_to_install(tmp_path):
+def test_help_without_click_names_the_setup_script(tmp_path):
     script = (
         "import sys; sys.modules['click'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['W1', '--help']))"
@@ -280,7 +280,7 @@ def test_help_without_click_says_how_to_install(tmp_path):
     assert done.returncode == 5 and "setup/setup.sh" in done.stderr
 
 
-def test_old_python_gets_one_error_line():
+def test_unsupported_python_prints_one_error_line():
     olds = [
         path
         for version in ("3.8", "3.9", "3.10")
@@ -300,7 +300,7 @@ def test_old_python_gets_one_error_line():
         )
 
 
-def test_missing_driver_error_says_how_to_install(tmp_path):
+def test_missing_driver_error_names_the_setup_script(tmp_path):
     script = (
         "import sys; sys.modules['libsql'] = sys.modules['libsql_experimental'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['W1', '--title', 't', '--summary', 's', '--json']))"
