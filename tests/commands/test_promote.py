@@ -154,7 +154,7 @@ def test_schema_refuses_second_learning_of_a_gotcha(kaizen, learning, recorded):
         recorded("learning", title="t", summary="s", scope="project", gotcha_id=first)
 
 
-def test_promotion_with_same_op_id_records_once(kaizen, gotcha):
+def test_promotion_with_same_op_id_returns_first_answer(kaizen, gotcha):
     id = gotcha()
     first, again = (kaizen("L2", id=id, op_id="once") for _ in range(2))
 

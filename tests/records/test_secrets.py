@@ -582,7 +582,7 @@ def test_word_right_after_password_equals_is_refused():
             assert scan.find_secret(text) == "password assignment", text
 
 
-def test_password_that_is_a_word_in_prose_passes():
+def test_dictionary_word_after_password_in_prose_passes():
     for form in (
         "connect(password=@)", "login(user=a, password=@, b=c)", "password: @", "password = @"
     ):  # fmt: skip

@@ -57,7 +57,7 @@ def test_task_flow_caption_names_its_starting_counts(kaizen, report_data):
     assert "The areas begin at 0 done and 0 canceled tasks" in text
 
 
-def test_proof_report_without_matches_says_no_proof_fits(kaizen):
+def test_proof_report_without_matches_says_no_proof_matches(kaizen):
     kaizen("Q1", title="Looked at it.")
 
     assert "No proof matches." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
