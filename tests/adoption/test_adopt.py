@@ -123,7 +123,7 @@ def test_adoption_is_planned_applied_and_removed(cli, repo):
     assert read_all(repo) == before and (repo / "AI" / "db" / "kaizen.db").exists()
 
 
-def test_second_apply_does_nothing(adopt, repo):
+def test_applying_adoption_twice_changes_nothing(adopt, repo):
     assert [step["path"] for step in adopt()["steps"]] == SHAPE
     assert [step["path"] for step in adopt(apply=True)["steps"]] == SHAPE
     after = read_all(repo)
@@ -271,7 +271,7 @@ def test_changed_launcher_is_reported_and_kept(adopt, repo):
 
 
 @pytest.mark.parametrize("name", ["kaizen.py", "kaizen_components"])
-def test_existing_file_of_same_name_is_refused(adopt, repo, name):
+def test_adopting_over_file_of_another_program_is_refused(adopt, repo, name):
     (repo / name).mkdir() if name == "kaizen_components" else (repo / name).write_text(
         "print('another program')\n"
     )
@@ -294,7 +294,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_file_that_git_cannot_restore_is_refused(adopt, repo, monkeypatch, change):
+def test_adopting_over_uncommitted_change_is_refused(adopt, repo, monkeypatch, change):
     monkeypatch.setenv("PATH", os.environ["PATH"])
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     change(repo)
@@ -403,7 +403,7 @@ def test_lesson_added_to_starter_file_becomes_record(adopt, repo):
     "name", ["AGENTS.md", ".gitignore", "evals", ".kaizen", ".claude", "requirements-kaizen.txt"]
 )
 @pytest.mark.parametrize("leads", ["outside", "nowhere", "inside"])
-def test_link_in_place_of_file_is_refused(adopt, repo, tmp_path, name, leads):
+def test_adopting_over_link_to_elsewhere_is_refused(adopt, repo, tmp_path, name, leads):
     outside = tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "file").write_text("Somebody else's.\n")
@@ -421,7 +421,7 @@ def test_link_in_place_of_file_is_refused(adopt, repo, tmp_path, name, leads):
     assert read_all(repo) == before and read_all(outside) == theirs
 
 
-def test_link_at_temporary_file_is_not_followed(adopt, repo, tmp_path):
+def test_link_in_place_of_temporary_file_is_not_followed(adopt, repo, tmp_path):
     (tmp_path / "outside").write_text("Somebody else's.\n")
     os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
     adopt(apply=True)
@@ -461,7 +461,7 @@ def test_repository_is_found_through_link(kaizen, repo, tmp_path):
         ("x" * 5000, Usage, "bad_value"),
     ],
 )
-def test_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path, kind, code):
+def test_adopting_an_unsuitable_path_is_refused(kaizen, tmp_path, monkeypatch, path, kind, code):
     (tmp_path / "plain").mkdir()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(kind) as caught:
@@ -474,7 +474,7 @@ def test_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path, 
     "options", [{"link": True, "copy": True}, {"check": True, "apply": True}, {"check": True, "remove": True},
               {"hooks": "emacs"}, {"hooks": ","}]
 )  # fmt: skip
-def test_conflicting_options_are_refused(adopt, repo, options):
+def test_conflicting_adopt_options_are_refused(adopt, repo, options):
     before = read_all(repo)
     with pytest.raises(Usage):
         adopt(**options)
@@ -485,7 +485,7 @@ def test_conflicting_options_are_refused(adopt, repo, options):
 @pytest.mark.skipif(
     os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere"
 )
-def test_unwritable_folder_is_unavailable(repo, tmp_path):
+def test_adopting_an_unwritable_folder_raises_unavailable(repo, tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from kaizen_components.call import Door\n"
@@ -507,7 +507,7 @@ def test_unwritable_folder_is_unavailable(repo, tmp_path):
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "kaizen.py", ".gitignore"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_special_file_is_not_read_or_replaced(adopt, repo, name, make):
+def test_adopting_over_a_special_file_is_refused(adopt, repo, name, make):
     make(repo / name)
     with pytest.raises(Conflict) as caught:
         adopt(apply=True)
@@ -515,7 +515,7 @@ def test_special_file_is_not_read_or_replaced(adopt, repo, name, make):
     assert caught.value.code == "not_a_file" and not (repo / ".kaizen").exists()
 
 
-def test_path_that_is_not_utf8_is_refused(cli, repo):
+def test_adopting_path_that_is_not_utf8_is_refused(cli, repo):
     strange = os.path.join(os.fsencode(repo.parent), b"caf\xe9")
     os.rename(repo, strange)
     done = cli("adopt", strange, "--apply", "--json")
@@ -524,7 +524,7 @@ def test_path_that_is_not_utf8_is_refused(cli, repo):
     assert not os.path.exists(os.path.join(strange, b"kaizen.py"))
 
 
-def test_files_with_crlf_count_as_unchanged(adopt, repo):
+def test_adopted_files_with_crlf_count_as_unchanged(adopt, repo):
     before = read_all(repo)
     adopt(apply=True, copy=True, vscode=True)
     for path in [
@@ -543,7 +543,7 @@ def test_files_with_crlf_count_as_unchanged(adopt, repo):
 # Link and copy
 
 
-def test_link_works_after_both_folders_move(tmp_path):
+def test_engine_link_works_after_both_folders_move(tmp_path):
     home, other = tmp_path / "here" / "kaizen", tmp_path / "here" / "other"
     home.mkdir(parents=True)
     for name in ("kaizen.py", "requirements-kaizen.txt", "Kaizen_System.md"):
@@ -586,7 +586,7 @@ def test_link_works_after_both_folders_move(tmp_path):
         )  # a hook never fails its host
 
 
-def test_copy_is_complete_and_committed(adopt, repo):
+def test_engine_copy_works_and_can_be_committed(adopt, repo):
     before = read_all(repo)
     adopt(apply=True, copy=True)
     git(repo, "add", "-A")
@@ -601,7 +601,7 @@ def test_copy_is_complete_and_committed(adopt, repo):
     assert read_all(repo) == before
 
 
-def test_changed_copy_is_kept_and_older_updated(adopt, repo, kaizen):
+def test_changed_engine_copy_is_kept_and_older_updated(adopt, repo, kaizen):
     adopt(apply=True, copy=True)
     mine = repo / "kaizen_components" / "mine.py"
     mine.write_text("")
@@ -629,7 +629,7 @@ def use_older_engine(repo):
     state.write_text(json.dumps(known))
 
 
-def test_link_and_copy_can_replace_each_other(adopt, repo):
+def test_engine_link_and_copy_can_replace_each_other(adopt, repo):
     before = read_all(repo)
     adopt(apply=True)
     adopt(apply=True, copy=True)
@@ -776,7 +776,7 @@ def test_lost_skill_link_is_reported_and_restored(adopt, repo, store):
     assert adopt(check=True)["steps"] == [] and (repo / LINKS[0]).exists()
 
 
-def test_check_names_repair_of_each_fault(adopt, repo, store):
+def test_adopt_check_names_repair_of_each_fault(adopt, repo, store):
     adopt(apply=True, skills=str(store))
     (repo / "requirements-kaizen.txt").unlink()
     only_apply = adopt(check=True)["text"].splitlines()[-1]
@@ -851,7 +851,7 @@ def test_adoption_without_skills_needs_no_pyyaml(without_yaml, repo):
 # The state file
 
 
-def test_lost_state_file_is_rebuilt(adopt, repo):
+def test_lost_adoption_state_file_is_rebuilt(adopt, repo):
     before = read_all(repo)
     adopt(apply=True, **ALL)
     (repo / ".kaizen" / "adopted.json").unlink()
@@ -911,7 +911,7 @@ def test_adoption_of_version_1_is_updated_and_removed(adopt, repo, store, small_
     }
 
 
-def test_newer_state_file_is_refused(adopt, repo):
+def test_adoption_state_of_newer_version_is_refused(adopt, repo):
     adopt(apply=True)
     path = repo / ".kaizen" / "adopted.json"
     known = json.loads(path.read_text())
@@ -957,7 +957,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_damaged_state_file_is_refused(adopt, repo, text):
+def test_damaged_adoption_state_file_is_refused(adopt, repo, text):
     adopt(apply=True)
     (repo / ".kaizen" / "adopted.json").write_text(text)
     before = read_all(repo)
@@ -1038,7 +1038,7 @@ def test_python_without_packages_restarts_in_virtual_environment(adopt, repo, tm
     )
 
 
-def test_error_names_missing_package(adopt, repo, tmp_path):
+def test_launcher_error_names_missing_package(adopt, repo, tmp_path):
     adopt(apply=True, copy=True)  # the engine's own .venv is not beside a copy
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)

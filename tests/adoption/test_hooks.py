@@ -174,7 +174,7 @@ def test_task_blocks_only_claiming_session(hook, cli, kaizen, variable):
 @pytest.mark.parametrize(
     "sources", [["clear"], ["clear", "compact"], ["clear", "resume"], ["resume"], []], ids=str
 )
-def test_session_keeps_task_under_new_id(hook, cli, kaizen, sources):
+def test_session_still_owns_task_under_new_id(hook, cli, kaizen, sources):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION}).exit_code == 0
@@ -185,7 +185,7 @@ def test_session_keeps_task_under_new_id(hook, cli, kaizen, sources):
     assert hook("stop", STOP).exit_code == 2
 
 
-def test_compacted_session_keeps_task(hook, cli, kaizen):
+def test_compacted_session_still_owns_its_task(hook, cli, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION})
@@ -194,7 +194,7 @@ def test_compacted_session_keeps_task(hook, cli, kaizen):
         assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
 
 
-def test_session_that_renews_claim_holds_task(hook, cli, kaizen):
+def test_session_that_renews_claim_owns_task(hook, cli, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     for session in (SESSION, OTHER):
         begin(hook, session)
@@ -225,7 +225,7 @@ def test_test_run_is_recorded_for_own_task(hook, cli, kaizen):
         {"CLAUDE_CODE_SESSION_ID": "not an id"},
     ],
 )
-def test_claim_of_unknown_session_blocks_all(hook, cli, kaizen, env):
+def test_claim_of_unknown_session_blocks_every_stop(hook, cli, kaizen, env):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env=env).exit_code == 0
@@ -236,7 +236,7 @@ def test_claim_of_unknown_session_blocks_all(hook, cli, kaizen, env):
 
 
 @pytest.mark.parametrize("ending", ["blocked", "canceled", "released", "waived"])
-def test_ended_task_allows_stop(hook, kaizen, claimed, ending):
+def test_session_whose_task_ended_may_stop(hook, kaizen, claimed, ending):
     if ending == "released":
         kaizen("W13", id=claimed, action="release", token=1)
     elif ending == "waived":
@@ -256,7 +256,7 @@ def test_other_sessions_task_or_unconditional_task_allows_stop(hook, kaizen):
     assert is_silent(hook("stop", STOP))
 
 
-def test_every_unproven_task_is_named(hook, kaizen, claimed):
+def test_refused_stop_names_every_unproven_task(hook, kaizen, claimed):
     other = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     kaizen("W13", id=other)
 
@@ -416,7 +416,7 @@ def test_command_exits_as_redirected_or_joined_test(line):
         {"hook_event_name": "PostToolUseFailure", "error": "Interrupted", "is_interrupt": True},
     ],
 )
-def test_unfinished_test_run_is_not_recorded(hook, kaizen, event_data):
+def test_unfinished_host_test_run_is_not_recorded(hook, kaizen, event_data):
     kaizen("K1")
     assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **event_data}))
 
@@ -498,7 +498,7 @@ def test_hook_outside_project_does_nothing(hook, root, event):
         b'{"hook_event_name": "Other"}',
     ],
 )
-def test_invalid_event_is_ignored(hook, claimed, event, stdin):
+def test_hook_ignores_an_invalid_event(hook, claimed, event, stdin):
     assert is_silent(hook(event, stdin))
 
 
@@ -528,12 +528,12 @@ def test_hook_does_not_wait_for_open_pipe(root, claimed, stdin):
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_large_event_is_read(hook, claimed):
+def test_hook_reads_a_large_event(hook, claimed):
     assert hook("stop", {**STOP, "last_assistant_message": "x" * 1_000_000}).exit_code == 2
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_broken_database_is_logged(hook, claimed, kaizen, root, event):
+def test_hook_logs_a_broken_database(hook, claimed, kaizen, root, event):
     kaizen.close()
     for name in ("kaizen.db-wal", "kaizen.db-shm"):
         (root / "AI" / "db" / name).unlink(missing_ok=True)
@@ -560,7 +560,7 @@ def test_hook_does_not_wait_for_write_lock(hook, claimed, kaizen, root):
     assert "post-tool-use: " in log_of(root) and proofs(kaizen) == []
 
 
-def test_locked_database_is_skipped(hook, claimed, kaizen, root):
+def test_hook_skips_a_locked_database(hook, claimed, kaizen, root):
     kaizen.close()
     keeper = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
     keeper.execute("PRAGMA locking_mode = EXCLUSIVE")

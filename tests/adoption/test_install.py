@@ -79,7 +79,7 @@ def version(devroot):
     return (devroot / "agent-kaizen" / "version").read_text()
 
 
-def test_script_installs_and_can_be_repeated(install, devroot):
+def test_install_script_installs_and_can_run_again(install, devroot):
     first = install()
     assert first.returncode == 0, first.stdout + first.stderr
     assert (
@@ -214,7 +214,7 @@ def test_update_of_clone_with_own_commits_is_refused(install, devroot, origin, t
         ((), {"PYTHON": "/no/such/python"}, 2, "again with --yes"),
     ],
 )
-def test_failed_clone_is_explained_and_removed(install, devroot, words, env, code, said):
+def test_failed_git_clone_is_explained_and_removed(install, devroot, words, env, code, said):
     refused = install(*words, **env)
 
     assert refused.returncode == code, refused.stdout + refused.stderr
@@ -234,14 +234,14 @@ NO_REFS = [
 
 
 @pytest.mark.parametrize("words, said", NO_REFS)
-def test_invalid_ref_is_refused(install, devroot, words, said):
+def test_install_of_invalid_ref_is_refused(install, devroot, words, said):
     refused = install(*words)
 
     assert (refused.returncode, refused.stderr) == (2, said + "\n") and not devroot.exists()
     assert said.replace("-q", "$ref") in POWERSHELL["install-agent-kaizen.cmd"]
 
 
-def test_refused_install_leaves_no_part_folder(install, devroot):
+def test_refused_install_leaves_no_temporary_folder(install, devroot):
     refused = install("--ref", "two\twords")
 
     assert (
@@ -287,7 +287,7 @@ def test_second_installer_at_same_time_is_refused(install, devroot):
     assert not [path.name for path in devroot.iterdir() if "part" in path.name]
 
 
-def test_installer_moves_only_part_folders(install, devroot, tmp_path):
+def test_installer_moves_only_its_own_temporary_folders(install, devroot, tmp_path):
     (tmp_path / "precious").mkdir()
     done = install(
         door=SETUP / "install-agent-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious")
@@ -296,7 +296,7 @@ def test_installer_moves_only_part_folders(install, devroot, tmp_path):
     assert done.returncode == 0 and (tmp_path / "precious").exists()
 
 
-def test_clone_keeps_its_own_environment(install, devroot, origin):
+def test_existing_clone_keeps_its_own_virtual_environment(install, devroot, origin):
     devroot.mkdir()
     git(devroot, "clone", "-q", str(origin), "agent-kaizen")
     subprocess.run(
@@ -372,7 +372,7 @@ WORKS = {
 
 
 @pytest.mark.parametrize("door", WORKS)
-def test_scripts_pass_arguments_and_exit_code(door):
+def test_setup_scripts_pass_arguments_and_exit_code(door):
     shell, power, cmd = ((SETUP / f"{door}.{kind}").read_text() for kind in ("sh", "ps1", "cmd"))
     runs = re.findall(r"& \S.*@args.*(?:\n.*)?", power)
 
@@ -476,7 +476,7 @@ def test_tools_are_installed_only_with_consent(bare_machine, tmp_path, devroot, 
     ],
     ids=["no terminal", "no package manager", "nothing was installed"],
 )
-def test_missing_tools_are_explained(bare_machine, devroot, manager, words, said):
+def test_installer_explains_missing_tools(bare_machine, devroot, manager, words, said):
     done = bare_machine(manager, *words, installs=False)
 
     assert (done.returncode, said in done.stderr, devroot.exists()) == (2, True, False)

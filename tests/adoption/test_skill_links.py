@@ -122,7 +122,7 @@ def test_own_skills_get_relative_links(kaizen, root):
     assert (root / ".claude" / "skills" / "mine" / "SKILL.md").is_file()
 
 
-def test_linked_host_folders_get_one_link(kaizen, root, store):
+def test_host_folders_linked_together_get_one_link(kaizen, root, store):
     (root / ".agents" / "skills").mkdir(parents=True)
     (root / ".claude").mkdir()
     os.symlink("../.agents/skills", root / ".claude" / "skills")
@@ -159,7 +159,7 @@ def test_failed_link_step_undoes_earlier_steps(root, store, monkeypatch):
     assert tree(root) == [".claude/skills/one"]
 
 
-def test_read_only_folder_changes_nothing(kaizen, root, store, as_user):
+def test_read_only_skills_folder_changes_nothing(kaizen, root, store, as_user):
     (root / ".claude" / "skills").mkdir(parents=True)
     (root / ".claude" / "skills").chmod(0o555)
     try:

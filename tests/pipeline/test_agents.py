@@ -28,7 +28,7 @@ def live(repo, door):
     )
 
 
-def test_honest_agent_is_accepted(live, repo):
+def test_run_of_honest_agent_is_accepted(live, repo):
     life = live("honest")
 
     assert [state["outcome"] for state in life.states()] == ["accepted"]
@@ -36,7 +36,7 @@ def test_honest_agent_is_accepted(live, repo):
     assert life.refusals() == []
 
 
-def test_lazy_agent_is_not_accepted(live, repo):
+def test_run_of_lazy_agent_is_not_accepted(live, repo):
     before = everything(repo)
     life = live("lazy")
 
@@ -82,7 +82,7 @@ def test_malicious_agent_changes_no_verdict(live, repo):
     assert everything(repo) == before
 
 
-def test_good_work_of_meddling_agent_is_accepted(live):
+def test_good_run_of_meddling_agent_is_accepted(live):
     life = live("meddler")
 
     assert [state["outcome"] for state in life.states()] == ["accepted"]
@@ -98,7 +98,7 @@ def test_both_runs_of_a_confused_agent_are_accepted(live, repo):
     assert len(branches(repo)) == 2
 
 
-def test_parallel_answers_are_counted_once(live, cli, repo):
+def test_parallel_answers_to_one_step_count_once(live, cli, repo):
     begun = cli(
         *run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}
     ).json

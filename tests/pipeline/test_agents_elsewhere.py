@@ -30,7 +30,7 @@ def live(door, repo, protocol):
     return lambda character: run_agents(door, character, repo, given=given, records=records)
 
 
-def test_malicious_agent_is_refused(live, protocol, repo, root):
+def test_every_cheat_of_malicious_agent_is_refused(live, protocol, repo, root):
     before = everything(repo)
     life = live("malicious")
 

@@ -45,7 +45,7 @@ def test_path_outside_folder_refuses_every_write(target, path):
 
 
 @pytest.mark.parametrize("data", [b"evil", None])
-def test_links_are_not_followed(target, data):
+def test_writing_through_symbolic_link_is_refused(target, data):
     outside = target.parent / "target-evil"
     (target / "folder").symlink_to(outside)
     (target / "file").symlink_to(outside / "x")
@@ -57,7 +57,7 @@ def test_links_are_not_followed(target, data):
     assert os.listdir(outside) == ["x"] and (outside / "x").read_text() == "untouched"
 
 
-def test_hard_link_is_replaced(target):
+def test_writing_to_hard_link_leaves_other_file_unchanged(target):
     outside = target.parent / "target-evil" / "x"
     os.link(outside, target / "x")
 

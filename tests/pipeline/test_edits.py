@@ -46,13 +46,13 @@ def test_edit_block_replaces_matched_lines():
     assert changes == {"app/main.py": APP.replace("world", "you").encode()}
 
 
-def test_whole_file_is_written_and_another_deleted():
+def test_one_answer_writes_and_deletes_whole_files():
     changes = apply_text("FILE: new/x.py\n<<<<<<< WHOLE\nx = 1\n>>>>>>> END\n\nDELETE: README.md\n")
 
     assert changes == {"new/x.py": b"x = 1\n", "README.md": None}
 
 
-def test_prompt_example_can_be_parsed():
+def test_edit_example_in_prompt_can_be_parsed():
     assert [edit.kind for edit in edits.parse_edits(edits.FORMAT)] == ["whole", "replace"]
 
 
@@ -136,7 +136,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("text, said", MALFORMED.items())
-def test_ambiguous_answer_is_refused(text, said):
+def test_ambiguous_edit_answer_is_refused(text, said):
     assert said in refusal(text)
 
 
@@ -201,12 +201,12 @@ def test_edits_that_cannot_apply_are_refused(text, said):
     "data, said",
     [(b"a\0b", "not a text file"), (b"\xff\xfe", "not a text"), (b"x" * 1_000_001, "bytes")],
 )
-def test_binary_and_huge_files_are_refused(data, said):
+def test_edit_of_binary_or_huge_file_is_refused(data, said):
     assert said in refusal("FILE: b\n<<<<<<< WHOLE\nx\n>>>>>>> END", {"b": data})
     assert said in refusal(block("b", "x", "y"), {"b": data})
 
 
-def test_empty_search_creates_file():
+def test_edit_with_empty_search_creates_file():
     assert apply_text(block("new.py", "", "x = 1")) == {"new.py": b"x = 1\n"}
 
 
@@ -225,7 +225,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_paths_outside_root_are_refused(path):
+def test_edit_of_path_outside_root_is_refused(path):
     with pytest.raises(EditRefused, match="refused"):
         edits.apply_edits([Edit("whole", path, text=("x",), number=1)], BASE.get)
 
@@ -238,7 +238,7 @@ def test_edits_of_unusual_but_safe_paths_are_allowed(path):
 
 
 @pytest.mark.parametrize("path", ["App/main.py", "app/MAIN.py", "readme.md", "app", "README.md/x"])
-def test_clashing_path_is_refused(path):
+def test_edit_of_path_that_clashes_is_refused(path):
     text = f"FILE: {path}\n<<<<<<< WHOLE\nx\n>>>>>>> END"
 
     assert refusal(text, existing_paths=BASE)
@@ -250,7 +250,7 @@ def test_new_files_that_differ_only_in_case_are_refused():
     )
 
 
-def test_symbolic_link_is_refused():
+def test_edit_of_symbolic_link_is_refused():
     text = "FILE: app/sub/x.py\n<<<<<<< WHOLE\nx\n>>>>>>> END"
 
     for link in ("app", "app/sub", "app/sub/x.py"):
@@ -273,7 +273,7 @@ def test_replacing_lines_keeps_line_ends_and_bom(base, text, new):
     assert edits.apply_edits([Edit("replace", "x", ("b",), text)], {"x": base}.get) == {"x": new}
 
 
-def test_whole_file_keeps_line_ends():
+def test_whole_file_edit_keeps_line_ends():
     whole = [Edit("whole", "x", text=("1", "2"))]
 
     assert edits.apply_edits(whole, {"x": b"a\r\nb\r\n"}.get) == {"x": b"1\r\n2\r\n"}
@@ -281,13 +281,13 @@ def test_whole_file_keeps_line_ends():
     assert edits.apply_edits([Edit("whole", "x")], {"x": b"a\n"}.get) == {"x": b""}
 
 
-def test_unchanged_lines_keep_trailing_blanks():
+def test_edit_keeps_trailing_blanks_of_unchanged_lines():
     edit = Edit("replace", "x", ("a", "b", "c"), ("a", "B", "c"))
 
     assert edits.apply_edits([edit], {"x": b"a  \nb\t\nc \n"}.get) == {"x": b"a  \nB\nc \n"}
 
 
-def test_trailing_blanks_can_be_removed():
+def test_edit_can_remove_trailing_blanks():
     assert edits.apply_edits([Edit("replace", "x", ("a  ",), ("a",))], {"x": b"a  \n"}.get) == {
         "x": b"a\n"
     }
@@ -359,7 +359,7 @@ def is_marker(line):
         max_size=4,
     )
 )
-def test_rendered_edits_parse_back(written):
+def test_rendered_edits_parse_to_the_same_edits(written):
     assume(
         not any(
             OPENING.match(line) or CLOSING.match(line)

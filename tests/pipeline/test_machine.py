@@ -56,7 +56,7 @@ def start():
     return machine.initial_state(FACTORY)
 
 
-def test_passing_every_step_is_accepted(start):
+def test_run_that_passes_every_step_is_accepted(start):
     state = passed(start, *ALL)
 
     assert (state["phase"], state["outcome"]) == ("ending", "accepted")
@@ -219,7 +219,7 @@ def test_ambiguous_spec_returns_to_plan_only_once(start):
     assert go(state, "judged", reason="ambiguous", fingerprint="two")["outcome"] == "failed"
 
 
-def test_new_spec_requires_new_tests(start):
+def test_tests_are_written_again_after_new_spec(start):
     state = passed(start, *ALL[:6])
     state = go(go(state, "started"), "judged", reason="check", fingerprint="one")
     state = go(go(state, "asked", "answered"), "judged", reason="ambiguous", fingerprint="two")

@@ -95,7 +95,7 @@ def test_builder_sees_cited_files_of_large_repository(asks):
     assert len(user) < 2 * ROOM_CHARS
 
 
-def test_builder_prompt_omits_refused_paths(asks):
+def test_builder_prompt_omits_paths_it_may_not_write(asks):
     files = ["tests/test_main.py", "pyproject.toml", "app/main.py"]
     brief = {"files": files, "new_files": ["tests/test_health.py", "app/health.py"]}
     _, user = asks("build", {"pyproject.toml": "[tool.ruff]\n"}, scout=brief)
@@ -193,7 +193,7 @@ def test_plan_without_requested_names_is_refused(request_, forgets):
     ] == forgets
 
 
-def test_writer_is_given_an_unused_file_name(asks):
+def test_test_writer_is_given_an_unused_file_name(asks):
     _, user = asks(
         "tests",
         {"tests/test_add_a_health_endpoint.py": "def test_nothing() -> None:\n    assert 1 == 1\n"},
@@ -255,7 +255,7 @@ def test_template_subprocess_finds_jinja(tmp_path):
     assert done.stdout == "made\n", done.stderr
 
 
-def test_missing_python_raises_unavailable(monkeypatch):
+def test_rendering_without_python_raises_unavailable(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(Unavailable):

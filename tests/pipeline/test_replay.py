@@ -455,7 +455,7 @@ def test_invalid_replay_is_refused_and_records_no_run(kaizen, words, error, code
 # The records of a replay
 
 
-def test_question_is_recorded_without_secrets(kaizen, run, root):
+def test_recorded_question_has_no_secrets(kaizen, run, root):
     secret = "ghp_" + "a1B2" * 9
     run(Model(), files={"app/main.py": FASTAPI["app/main.py"] + f'KEY = "{secret}"\n'})
     (asked,) = kaizen.store.reader().tuples(

@@ -142,7 +142,7 @@ def test_change_of_protected_file_returns_to_builder(quick):
     assert "tests/test_main.py is protected" in model.questions("build")[1]
 
 
-def test_builder_may_call_spec_ambiguous_once(quick):
+def test_builder_may_return_ambiguous_spec_only_once(quick):
     model = Model(build=["AMBIGUOUS: which status?", GOOD["build"][0]])
     run = quick(model)
 
@@ -179,7 +179,7 @@ def test_builder_may_call_spec_ambiguous_once(quick):
         ("review", '{"verdict": "maybe"}', "verdict"),
     ],
 )
-def test_unusable_answer_is_charged_and_asked_again(quick, step, bad, told):
+def test_malformed_answer_is_charged_and_asked_again(quick, step, bad, told):
     model = Model(**{step: [bad, GOOD[step][0]]})
     run = quick(model)
 
@@ -234,7 +234,7 @@ def test_spent_budget_ends_the_run_exhausted(quick, tmp_path, budget, why):
     assert everything(repo) == before
 
 
-def test_target_settings_limit_the_budget(quick):
+def test_budget_in_target_settings_limits_the_run(quick):
     run = quick(Model(), settings="[budget]\nasks = 1\n" + QUICK)
 
     assert (run.answer["outcome"], run.answer["why"]) == (
@@ -329,7 +329,7 @@ def test_apply_changes_working_tree_without_staging(quick, tmp_path):
     ]
 
 
-def test_apply_keeps_uncommitted_work(quick, tmp_path):
+def test_apply_keeps_uncommitted_user_changes(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     write(repo, {"app/main.py": "mine = 1\n"})
     run = quick(Model(), "--apply", repo=repo)
@@ -339,7 +339,7 @@ def test_apply_keeps_uncommitted_work(quick, tmp_path):
     assert (repo / "app" / "main.py").read_text() == "mine = 1\n"
 
 
-def test_run_belongs_to_given_task(quick, cli):
+def test_run_is_linked_to_given_task(quick, cli):
     task = cli("W1", "--title", "Health", "--summary", "An endpoint.", "--json").json["id"]
     run = quick(Model(), "--task-id", task)
 

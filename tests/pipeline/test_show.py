@@ -75,7 +75,7 @@ def test_rejected_run_shows_reason_and_no_branch(kaizen, run):
     assert not [line for line in lines if line.startswith("branch")]
 
 
-def test_review_by_another_requested_model_is_independent(kaizen, run, monkeypatch):
+def test_review_by_another_model_counts_as_independent(kaizen, run, monkeypatch):
     monkeypatch.setenv("KAIZEN_REVIEW_MODEL", "critic")
     run(Model())
     card = kaizen("P2", id="@last")

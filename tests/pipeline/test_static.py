@@ -97,7 +97,7 @@ def test_findings_of_the_base_do_not_fail(judge):
     )  # another test may have measured the base
 
 
-def test_moved_findings_are_not_new(judge):
+def test_findings_on_moved_lines_are_not_new(judge):
     moved = "# one\n# two\n" + OLD + "Y = X\n"
 
     assert judge(BASE, {"app/main.py": moved}).reason == "pass"
@@ -134,7 +134,7 @@ def test_type_error_in_unchanged_file_is_found(judge):
     assert rules(verdict) == [("assignment", "app/use.py", 3)]
 
 
-def test_syntax_error_is_the_only_finding(judge):
+def test_file_with_syntax_error_has_only_that_finding(judge):
     verdict = judge(BASE, {"app/main.py": "def (:\n", "app/other.py": "import json\n"})
 
     assert rules(verdict) == [("syntax", "app/main.py", 1)]
@@ -153,7 +153,7 @@ def test_syntax_error_is_the_only_finding(judge):
     ],
     ids=str,
 )
-def test_candidate_settings_are_ignored(judge, changes):
+def test_lint_settings_of_candidate_are_ignored(judge, changes):
     assert ("F401", "app/main.py", 2) in rules(
         judge(BASE, {"app/main.py": UNUSED, **changes}, granted=("**",))
     )
@@ -309,7 +309,7 @@ def test_text_output_of_old_mypy_is_parsed(judge):
     assert "--output" not in verdict.runs[-1].argv
 
 
-def test_settings_of_outer_folders_are_ignored(judge, tmp_path):
+def test_lint_settings_of_outer_folders_are_ignored(judge, tmp_path):
     write(
         tmp_path, {"ruff.toml": "lint.select = []\n", "mypy.ini": "[mypy]\nignore_errors = True\n"}
     )

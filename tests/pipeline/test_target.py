@@ -126,7 +126,7 @@ def test_git_attributes_do_not_change_export(tmp_path):
     assert files(export(Target(str(repo)), tmp_path))["crlf.bin"] == b"a\r\nb\n\0"
 
 
-def test_git_configuration_has_no_effect(repo, tmp_path, objects, monkeypatch):
+def test_git_configuration_does_not_affect_commits_and_diffs(repo, tmp_path, objects, monkeypatch):
     target = Target(str(repo))
     base = target.find_head()
     plain = target.render_diff(base, target.write_commit(base, CHANGE, "m", objects), objects)
@@ -249,7 +249,7 @@ def test_commit_can_replace_folder_with_file_and_back(repo, objects):
     assert "tests/deep/x" in target.render_diff(head, back, objects)
 
 
-def test_writing_to_link_is_refused(repo, objects):
+def test_committing_over_a_link_is_refused(repo, objects):
     (repo / "link").symlink_to("app/main.py")
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "link")
@@ -271,7 +271,7 @@ DISGUISED = [
 @pytest.mark.parametrize(
     "path", ["../x", ".git/config", "a/../../x", ".GIT/hooks/x", "/etc/x", *DISGUISED]
 )
-def test_path_leading_out_is_refused(repo, objects, path):
+def test_committing_path_outside_repository_is_refused(repo, objects, path):
     target = Target(str(repo))
 
     with pytest.raises(Refused):
@@ -299,7 +299,7 @@ def test_subfolder_of_repository_can_be_target(tmp_path, objects):
     assert target.hash_files(head) == read_working_tree(str(repo / "apps" / "öne")).sha256
 
 
-def test_worktree_and_special_clones_can_be_targets(repo, tmp_path, objects):
+def test_worktree_and_unusual_clones_can_be_targets(repo, tmp_path, objects):
     git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(tmp_path / "shallow"))
     git(tmp_path, "clone", "-q", "--shared", str(repo), str(tmp_path / "shared"))
@@ -329,7 +329,7 @@ def test_target_path_may_contain_line_breaks(tmp_path, objects, name):
     assert (tmp_path / name / "apps" / "app" / "new.py").read_bytes() == b"ONE = 1\n"
 
 
-def test_submodule_is_left_out_and_named(repo, tmp_path):
+def test_submodule_is_named_but_not_exported(repo, tmp_path):
     inner = repository(tmp_path / "inner", {"x.py": ""})
     git(
         repo,
@@ -369,7 +369,7 @@ def test_unusable_repository_is_refused_with_its_error_code(tmp_path):
     }  # fmt: skip
 
 
-def test_missing_object_is_integrity_error(repo, tmp_path):
+def test_missing_git_object_raises_integrity_error(repo, tmp_path):
     target = Target(str(repo))
     id = subprocess.run(
         ["git", "rev-parse", "HEAD:app/main.py"], cwd=repo, capture_output=True, text=True
@@ -380,7 +380,7 @@ def test_missing_object_is_integrity_error(repo, tmp_path):
         export(target, tmp_path)
 
 
-def test_undecodable_name_is_exported_but_not_listed(repo, tmp_path):
+def test_file_with_undecodable_name_is_exported_unlisted(repo, tmp_path):
     name = os.fsdecode(b"bad-\xff.py")
     try:
         (repo / name).write_text("x = 1\n")

@@ -96,7 +96,7 @@ def test_model_answers_again_after_refusal(cli, root, repo, first):
     assert json.loads(notes.read_text()) == json.loads(GOOD)
 
 
-def test_schema_faults_are_named_in_feedback(cli, begun, tmp_path):
+def test_feedback_names_each_schema_fault(cli, begun, tmp_path):
     said = hand_in(cli, tmp_path, begun, '{"title": "x", "line": []}').json
 
     assert (said["reason"], said["next_step"]) == ("malformed", "notes")

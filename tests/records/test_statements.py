@@ -49,7 +49,7 @@ def test_statement_fits_the_schema(kaizen, sql, kind):
         link.PARENT,
         link.AROUND,
         transaction.ENTRY_OF,
-        hashing.LOCAL,
+        hashing.LOCAL_FRONTIER,
     ],
     ids=["ready", "reaches", "existing", "parent", "around", "entry", "frontier"],
 )

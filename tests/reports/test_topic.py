@@ -81,7 +81,7 @@ def test_hits_are_counted_by_kind_and_by_month(kaizen):
 
 
 def test_truncated_search_reports_minimum_hits(kaizen, monkeypatch):
-    monkeypatch.setattr(ranking, "LOOKED_MAX", 2)
+    monkeypatch.setattr(ranking, "MATCHES_MAX", 2)
     ids = [task(kaizen, "The gate") for _ in range(4)]
     found_report = report(kaizen, "gate")
 

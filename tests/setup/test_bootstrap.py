@@ -206,7 +206,7 @@ def test_test_script_passes_arguments_and_exit_code(fresh, wheels):
     assert "first loop" not in run.stdout
 
 
-def test_unknown_argument_is_refused_with_help(tmp_path):
+def test_unknown_setup_argument_is_refused_with_help(tmp_path):
     root = make_project(tmp_path / "not set up")
     assert "bash setup/setup.sh" in open_door(root, "--help").stdout
     refused = open_door(root, "--fast")
@@ -276,7 +276,7 @@ def test_broken_venv_link_is_replaced(bare):
     assert not (bare / ".venv").is_symlink() and (elsewhere / "pyvenv.cfg").exists()
 
 
-def test_linked_engine_is_compiled_where_it_lives(bare):
+def test_setup_compiles_linked_engine_in_its_folder(bare):
     engine = bare.parent / "engine"
     (bare / "kaizen_components").rename(engine)
     (bare / "kaizen_components").symlink_to(engine)
@@ -322,7 +322,7 @@ def without_ensurepip(root):
 @pytest.mark.skipif(
     not find_spec("pip"), reason="the Python that runs the tests has no pip of its own"
 )
-def test_outer_pip_replaces_missing_ensurepip(tmp_path, wheels):
+def test_setup_without_ensurepip_uses_the_outer_pip(tmp_path, wheels):
     root = make_project(tmp_path / "on debian", ["click==9.9.9"])
     without_ensurepip(root)
     run = open_door(root, PIP_FIND_LINKS=wheels)

@@ -126,7 +126,7 @@ def test_samples_in_docs_are_current(demo):
     }
 
 
-def test_ledger_of_demo_verifies(ferry):
+def test_demo_ledger_passes_verification(ferry):
     assert ferry("K8")["verified"] is True
     assert set(ferry("K1", integrity=True)["integrity"].values()) == {"ok"}
 
@@ -163,7 +163,7 @@ def test_demo_launcher_works_from_any_folder(told, tmp_path):
     assert [row["title"] for row in json.loads(done.stdout)["records"]] == ["Ask twenty passengers"]
 
 
-def test_second_start_only_shows_the_demo(told):
+def test_existing_demo_is_shown_but_not_rebuilt(told):
     before = contents(told[0])
     done = subprocess.run(
         [sys.executable, SCRIPTS / "demo.py", told[0]], capture_output=True, text=True

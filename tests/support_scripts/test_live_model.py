@@ -83,7 +83,7 @@ def test_unknown_value_in_table_is_a_question_mark():
     assert part == ["a\\|b", "not ended", "review ended with pass", "2", "?", "67", "8"]
 
 
-def test_second_start_keeps_first_server(tmp_path):
+def test_second_model_start_keeps_first_server(tmp_path):
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as serving:
         (tmp_path / "server.pid").write_text(str(serving.pid))
         done = subprocess.run(

@@ -94,7 +94,7 @@ def test_endless_mutant_counts_as_detected(validate):
     assert verdict.reason == "pass" and verdict.facts["killed"] >= 3
 
 
-def test_files_are_restored_between_cases_that_write(validate):
+def test_files_written_by_case_are_restored(validate):
     log = (
         "import os\n\n\ndef log(text):\n    with open('log.txt', 'a') as file:\n"
         "        file.write(text)\n    return os.path.getsize('log.txt')\n"

@@ -76,7 +76,7 @@ def test_failing_new_test_gets_reason_check(judge):
     assert "assert 9 == 6" in verdict.findings[0].text
 
 
-def test_candidate_without_new_tests_is_weak(judge):
+def test_candidate_without_new_tests_gets_reason_weak(judge):
     verdict = judge(test=None, tests=())
 
     assert (verdict.reason, rules(verdict)) == ("weak", {"no-tests"})
@@ -106,7 +106,7 @@ def test_surviving_mutants_are_reported(judge):
     )
 
 
-def test_order_dependent_tests_are_flaky(judge):
+def test_order_dependent_tests_are_reported_as_flaky(judge):
     steps = "".join(
         f"\n\ndef test_{at}():\n    assert double(len(DONE)) == {2 * at}\n    DONE.append(1)\n"
         for at in range(6)
@@ -127,7 +127,7 @@ def test_comparison_with_value_that_equals_everything_is_reported(judge):
     ]
 
 
-def test_failing_base_is_refused_unless_allowed(judge):
+def test_base_with_failing_tests_is_refused_unless_allowed(judge):
     base = {
         **BASE,
         "tests/test_odd.py": ODD,  # fails in the second run, which has a tracer
@@ -178,7 +178,7 @@ def test_early_end_of_test_session_reports_last_lines(candidate, run_head):
     assert report.list_doubts() == ["it ended before pytest did: first\nlast words"]
 
 
-def test_proof_without_interpreter_fails():
+def test_proof_of_test_gate_without_interpreter_fails():
     """`K11 --gates` tests that the gate tells its good candidate from its bad one."""
     rows = prove_test_gate(Tools(["no-such-python"]))
 
