@@ -71,7 +71,7 @@ def begin_run(
     if submodules:
         store.notes.append(f"Submodules are not part of the run: {', '.join(submodules[:5])}.")
 
-    def do(tx: Writer) -> dict[str, Any]:
+    def add_run(tx: Writer) -> dict[str, Any]:
         if task_id:
             task = tx.find("task", task_id)
         else:
@@ -87,7 +87,7 @@ def begin_run(
         )
         return {"id": run["id"], "kind": "run", "task_id": task["id"], "span_id": root["id"]}
 
-    return write(do)
+    return write(add_run)
 
 
 def drive_run(
@@ -250,7 +250,7 @@ def _refuse_other_driver(journal: Journal, answering: bool = False) -> None:
         raise Conflict(
             "not_an_agents_run",
             f"{journal.run['id']} is driven by a {journal.run['driver']}.",
-            "Rule not-an-agents-run: the run must have been started with --driver agent.",
+            "Rule not-an-agents-run: only a run started with --driver agent takes answers.",
             f"Continue the run with its own driver: `P7 --id {journal.run['id']}`.",
         )
 
@@ -299,10 +299,10 @@ def abort_run(
             raise Conflict(
                 "run_ended",
                 f"{journal.run['id']} is already {outcome}.",
-                "Rule run-ended: the run must not have ended.",
+                "Rule run-ended: only a run that has not ended can be aborted.",
                 f"`P2 --id {journal.run['id']}` shows it."
                 if phase == "ended"
-                else f"Let it come to its end: `P7 --id {journal.run['id']}`.",
+                else f"Let the run finish first: `P7 --id {journal.run['id']}`.",
             )
         if not ends_otherwise:
             journal.add_event("aborted", why=why)

@@ -81,8 +81,8 @@ def find_leased_run(db: Reader, lease_id: str) -> tuple[Row, Row]:
     if lease is None:
         raise NotFound(
             "unknown_lease",
-            "This lease does not exist.",
-            "Rule unknown-lease: a lease id is issued by P5 with the step, such as evt_….",
+            "No step was leased under this id.",
+            "Rule unknown-lease: P5 returns the id with the step, such as evt_….",
             "`P5 --id RUN` shows the legal moves.",
         )
     return db.find("run", lease["run_id"]), lease
@@ -177,4 +177,4 @@ def _refuse(journal: Journal, rule: str, what: str, kind: type[KaizenError]) -> 
         expected = f"the answer to {describe_place(state)} under its current lease, "
         expected += f"on {run['base_commit'][:10]}"
         legal = f"`P5 --id {run['id']}` shows the legal moves."
-    return kind(rule.replace("-", "_"), what, f"Rule {rule}: expected is {expected}.", legal)
+    return kind(rule.replace("-", "_"), what, f"Rule {rule}: expected {expected}.", legal)
