@@ -272,7 +272,7 @@ def test_folder_named_yml_is_faulty_protocol(cli, root, repo):
     assert rows["folder"] > 0 and rows["release-notes"] == 0
 
 
-def test_answer_with_gate_keys_is_refused_unless_in_schema(cli, root, repo, tmp_path):
+def test_gate_key_outside_schema_is_refused(cli, root, repo, tmp_path):
     def tiered(given):
         given["steps"]["notes"]["schema"]["properties"]["tier"] = {"type": "string"}
 
