@@ -102,7 +102,7 @@ def main(argv: list[str] | None = None) -> int:
             "bug",
             "Kaizen failed because of a bug.",
             f"{type(error).__name__}: {error}"[:500],
-            "Run the command again with KAIZEN_DEBUG=1, and report what it prints.",
+            "Run the command again with KAIZEN_DEBUG=1, and report the output.",
         )
         return report_error(bug, as_json)
 

@@ -30,7 +30,7 @@ def explain_bad_value(name: str, problem: str, next_step: str = "", why: str = "
 
 def read_flag(name: str, field: Field, raw: Any) -> bool:
     if raw is not True and raw is not False:
-        raise explain_bad_value(name, "must be true or false.")
+        raise explain_bad_value(name, "must be true or false.", "Write it without quotes.")
     return raw
 
 
@@ -47,7 +47,9 @@ def read_items(name: str, field: Field, raw: list[Any]) -> list[str]:
         if type(item) is str and item[:1] == "[":
             items = read_json(name, Field("json", "", most=BODY_CHARS_MAX), item)
             if type(items) is not list or not all(type(one) is str for one in items):
-                raise explain_bad_value(name, "must be a text, or a JSON list of texts.")
+                raise explain_bad_value(
+                    name, "must be a text, or a JSON list of texts.", "Quote each text."
+                )
         texts += items
     check_count(name, texts)
     return [read_text(name, field, one) for one in texts]
@@ -55,14 +57,14 @@ def read_items(name: str, field: Field, raw: list[Any]) -> list[str]:
 
 def check_count(name: str, raw: list[Any]) -> None:
     if len(raw) > ITEMS_MAX:
-        problem = f"is given {len(raw):,} times; the limit is {ITEMS_MAX}."
+        problem = f"has {len(raw):,} values; the limit is {ITEMS_MAX}."
         raise explain_bad_value(name, problem)
 
 
 def read_argv(name: str, field: Field, raw: list[Any]) -> list[str]:
     """Return the words of a command line; each must be valid UTF-8 without NUL."""
     if not raw:
-        raise explain_bad_value(name, "needs a command.")
+        raise explain_bad_value(name, "needs a command.", "Write the command after --.")
     for word in raw:
         if type(word) is not str or "\0" in word or len(word) > field.most:
             problem = f"takes words without NUL of at most {field.most:,} characters."
@@ -82,10 +84,10 @@ def check_utf8(name: str, text: str) -> None:
 def read_text(name: str, field: Field, raw: Any) -> str:
     """Return the text; refuse one that is blank, too long, or not storable as UTF-8."""
     if type(raw) is not str:
-        raise explain_bad_value(name, "must be text.")
+        raise explain_bad_value(name, "must be text.", "Put the value in quotes.")
     if len(raw) > field.most:
         problem = f"has {len(raw):,} characters; the limit is {field.most:,}."
-        raise explain_bad_value(name, problem, "Shorten it.")
+        raise explain_bad_value(name, problem, "Shorten the text.")
     if is_blank(raw):
         next_step = "Give it some text, or omit the option."
         raise explain_bad_value(name, "is blank.", next_step)
@@ -144,7 +146,7 @@ def read_int(name: str, field: Field, raw: Any) -> int:
         if digits.isascii() and digits.isdecimal() and len(digits) <= 20:
             raw = int(raw)
     if type(raw) is not int:
-        raise explain_bad_value(name, "must be a whole number.")
+        raise explain_bad_value(name, "must be a whole number.", "Use digits only, such as 5.")
     check_bounds(name, field, raw)
     return raw
 
@@ -155,7 +157,7 @@ def read_float(name: str, field: Field, raw: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if type(raw) is bool or number - number != 0:
-        raise explain_bad_value(name, "must be a finite number.")
+        raise explain_bad_value(name, "must be a finite number.", "Give a number such as 0.5.")
     check_bounds(name, field, number)
     return number
 
@@ -163,7 +165,10 @@ def read_float(name: str, field: Field, raw: Any) -> float:
 def check_bounds(name: str, field: Field, number: float) -> None:
     is_low = field.least is not None and number < field.least
     if is_low or (field.most is not None and number > field.most):
-        raise explain_bad_value(name, f"must be between {field.least} and {field.most}.")
+        problem = f"must be between {field.least} and {field.most}."
+        raise explain_bad_value(
+            name, problem, "Give a number in this range.", f"The value is {number}."
+        )
 
 
 def read_json(name: str, field: Field, raw: Any) -> Any:
@@ -191,7 +196,7 @@ def read_json(name: str, field: Field, raw: Any) -> Any:
         read_text(name, field, again)
     except (ValueError, RecursionError) as error:
         problem = f"is not valid JSON: {str(error) or 'nested too deeply'}."
-        raise explain_bad_value(name, problem) from None
+        raise explain_bad_value(name, problem, "Check its quotes, commas and brackets.") from None
     if has_nul:
         raise explain_bad_value(
             name, "contains a NUL character.", "Remove it; records store plain text."
@@ -210,6 +215,7 @@ def read_time(name: str, field: Field, raw: Any) -> str:
             name,
             "must be a date (2026-11-16), a time (2026-11-16T08:00), an age (7d, 12h, 30m) "
             "or a time from now (+7d).",
+            "Use one of these forms.",
         ) from None
 
 

@@ -38,8 +38,11 @@ def doctor(store: Store, *, gates: bool = False) -> Row:
         try:
             state, message, next_step = check(store)
         except Exception as error:  # a check that crashes is reported as failed
-            state, message = "fail", f"the check broke: {type(error).__name__}: {error}"[:300]
-            next_step = "Run `K11` again with KAIZEN_DEBUG=1, and report what it prints."
+            state, message = (
+                "fail",
+                f"the check failed with a bug: {type(error).__name__}: {error}"[:300],
+            )
+            next_step = "Run `K11` again with KAIZEN_DEBUG=1, and report the output."
         checks.append({"check": name, "state": state, "says": message, "next": next_step})
     if gates:  # half a minute
         checks += check_gates()
@@ -62,7 +65,9 @@ def check_gates() -> list[Row]:
         wrong = next((row for row in rows if not row["ok"]), None)
         if wrong:
             state = "fail"
-            message = f"{wrong['case']}: {wrong['got']} instead of {wrong['expected']}."
+            message = (
+                f"The fixture {wrong['case']} gave {wrong['got']} instead of {wrong['expected']}."
+            )
             message = f"{message} {wrong['says']}"
             next_step = (
                 "Install ruff, mypy, pytest and coverage; if they are installed, report this."
@@ -104,7 +109,7 @@ def check_root(store: Store) -> Finding:
     name = os.path.basename(root) or root
     if not os.path.isdir(root):
         return "fail", f"{name} is not a folder", "Set KAIZEN_REPO_ROOT to the project's folder."
-    return "ok", f"the records of {name}", None
+    return "ok", f"the project is {name}", None
 
 
 def suggest_first_step(store: Store) -> str:
@@ -136,7 +141,7 @@ def check_folder(store: Store) -> Finding:
         return (
             "fail",
             "AI/db is read-only; reading works",
-            "Make AI/db writable to record anything.",
+            "Make AI/db writable; without that, nothing can be recorded.",
         )
     return "ok", "AI/db is writable", None
 
@@ -160,7 +165,7 @@ def check_lock(store: Store) -> Finding:
     that this process has on it. So this reads /proc/locks, where there is one.
     """
     if is_held(store.place.lock):
-        next_step = "Wait a moment; writers queue by themselves."
+        next_step = "Wait a moment; the next write waits for its turn."
         return "warn", "another process is writing right now", next_step
     try:
         status = os.stat(os.path.realpath(store.place.database) + "-shm")
@@ -173,7 +178,7 @@ def check_lock(store: Store) -> Finding:
     for words in locks:
         if words[3:4] == ["WRITE"] and words[5] == file_id and words[6] == SQLITE_WRITE_LOCK_BYTE:
             message = f"process {words[4]} holds SQLite's own write lock"
-            return "warn", message, "If it is not Kaizen, let it finish or close it."
+            return "warn", message, "If this is not Kaizen, wait until it ends, or end it."
     return "ok", "no process is writing", None
 
 
@@ -186,13 +191,21 @@ def check_database(store: Store) -> Finding:
         next_step = "Make AI/db readable and searchable for this user."
         return "fail", "permission denied: cannot see AI/db", next_step
     except OSError:
-        return "warn", "there is none yet", suggest_first_step(store)
+        return "warn", "there is no database yet", suggest_first_step(store)
     if not os.path.isfile(path):
         return "fail", "kaizen.db is not a file", "Move it away, then run `K1`."
     if not os.access(path, os.R_OK):
-        return "fail", "permission denied: cannot read kaizen.db", "Make it readable for this user."
+        return (
+            "fail",
+            "permission denied: cannot read kaizen.db",
+            "Make kaizen.db readable for this user.",
+        )
     if os.access(store.place.folder, os.W_OK) and not os.access(path, os.W_OK):
-        return "fail", "kaizen.db is read-only", "Make it writable to record anything."
+        return (
+            "fail",
+            "kaizen.db is read-only",
+            "Make kaizen.db writable; without that, nothing can be recorded.",
+        )
     if os.path.getsize(path) == 0:
         return "warn", "kaizen.db is empty", "Run `K1`: it creates the schema."
     return read_briefly(store, inspect_schema)
@@ -221,7 +234,7 @@ def inspect_schema(connection: Connection) -> Finding:
         return "fail", message, "Update the engine (`git pull`, then `bash setup/setup.sh`)."
     if version == 0:
         message = "kaizen.db has tables, but its schema version is 0"
-        return "fail", message, "Put a backup from AI/db/backups in its place."
+        return "fail", message, "Replace the file with a backup from AI/db/backups."
     if version < newest:
         require_listed_version(connection)
         message = f"schema {version} is older than this engine's {newest}"
@@ -242,10 +255,14 @@ def check_anchors(store: Store) -> Finding:
         message = f"cannot read the checkpoints: {error.strerror}"
         return "fail", message, "Make AI/db/manifests readable."
     if newest is None:
-        return "warn", "the newest checkpoint is unreadable", "`K8` uses the others."
+        return (
+            "warn",
+            "the newest checkpoint is unreadable",
+            "Run `K8`, which checks the other checkpoints.",
+        )
     origin, size = newest[0], newest[1]
     if not os.path.isfile(store.place.database):
-        message = f"the newest checkpoint has {size} entries, and there is no database"
+        message = f"the newest checkpoint has {size} entries, but there is no database"
         next_step = (
             "Restore a backup from AI/db/backups, or move the checkpoints away to start anew."
         )
@@ -255,7 +272,7 @@ def check_anchors(store: Store) -> Finding:
         facts = summarize_log(connection)
         if origin != facts["origin"] or size > facts["entries"]:
             message = f"the newest checkpoint has {size} entries, the database {facts['entries']}"
-            return "fail", message, "Was an older file put in place? `K8` says more."
+            return "fail", message, "Perhaps an older copy replaced the database; `K8` checks that."
         return "ok", f"the newest checkpoint has {size} entries", None
 
     return read_briefly(store, compare_sizes)

@@ -32,7 +32,7 @@ def adopt(
             "usage",
             f"--check and --{'remove' if remove else 'apply'} cannot be combined.",
             "--check changes nothing.",
-            "Omit one of them.",
+            "Omit one of these options.",
         )
     verb = "check" if check else "remove" if remove else "adopt"
     return command.answer_adoption(path, link, copy, hooks, skills, vscode, verb, apply)

@@ -113,7 +113,7 @@ def parse_command(command: Command, rest: list[str]) -> Parsed | None:
             "unknown_option",
             f"{command.code} {command.name} has no option {option}.",
             f"Did you mean {' or '.join(near)}?" if near else f"It takes {', '.join(options)}.",
-            f"`help {command.code}` explains them.",
+            f"`help {command.code}` explains the options.",
         ) from None
     except click.UsageError as error:
         raise explain_usage(command, error.format_message()) from None
@@ -395,6 +395,6 @@ def explain_usage(command: Command, message: str) -> Usage:
     return Usage(
         "usage",
         f"{command.code} {command.name}: {message}",
-        "",
+        "The words do not fit the options of this command.",
         f"`help {command.code}` shows how to call it.",
     )

@@ -355,7 +355,7 @@ def test_file_that_disappears_meanwhile_is_reported_gone(kaizen, root, lessons, 
 
     assert {row["file"]: row["now"] for row in kaizen("M3")["files_now"]}[
         "GOTCHA.md"
-    ] == "kept: it is gone"
+    ] == "kept: the file is gone"
     assert kaizen("M4")["entries"] == 6
 
 

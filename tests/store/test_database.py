@@ -665,7 +665,8 @@ def test_unreadable_data_folder_exits_permission_denied(read_only, closed):
     assert listed.returncode == written.returncode == 5
     assert "Permission denied" in listed.stderr and "`K1`" not in listed.stderr + written.stderr
     assert (
-        json.loads(doctor.stdout)["healthy"] is False and "there is none yet" not in doctor.stdout
+        json.loads(doctor.stdout)["healthy"] is False
+        and "there is no database yet" not in doctor.stdout
     )
 
 

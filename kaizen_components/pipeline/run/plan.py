@@ -59,7 +59,7 @@ def plan_run(
         if not options.get("function"):
             raise Usage(
                 "missing_option",
-                f"{protocol.name} needs --function.",
+                f"The protocol {protocol.name} needs --function.",
                 "The protocol explores one function of the repository.",
                 "Name the function, such as --function app.text:slugify.",
             )

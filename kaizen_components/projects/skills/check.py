@@ -101,7 +101,9 @@ def _check_files(folder: str, page: Page, root: str) -> Remarks:
 
     evals = [name for name in names if name.startswith("evals/")]
     if not evals and not any(key in page.front for key in TRIGGERS):
-        says = "Nothing shows when it should trigger: it has no evals folder and no should_trigger list."
+        says = (
+            "The skill does not say when to trigger: it has no evals folder or should_trigger list."
+        )
         yield _note(PAGE, says)
     for name in evals:
         if name.endswith(EVAL_TEXTS):

@@ -68,7 +68,7 @@ def _find_obstacle(root: str, folder: str) -> LinkStep | None:
     """Return a conflict if this is not a folder or leads out of the project; else None."""
     above, full_path = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
     if any(os.path.lexists(path) and not os.path.isdir(path) for path in (above, full_path)):
-        says = "This is not a folder, so nothing is changed here."
+        says = "This path is not a folder, so nothing is changed here."
         return LinkStep("conflict", folder, "", says)
     real = os.path.realpath(full_path)
     if _is_inside(root, real):

@@ -123,7 +123,12 @@ def _require_url(url: str) -> None:
 
 
 def _url_error(problem: str, next_step: str) -> Usage:
-    return Usage("bad_value", f"--url {problem}", "", next_step)
+    return Usage(
+        "bad_value",
+        f"--url {problem}",
+        "A source must name a place where readers can find it again.",
+        next_step,
+    )
 
 
 def add_source(tx: Writer, values: Row, supersedes: str | None, task_id: str | None) -> Row:

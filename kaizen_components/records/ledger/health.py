@@ -38,7 +38,7 @@ def summarize_log(connection: Connection) -> dict[str, Any]:
 def check_integrity(connection: Connection) -> dict[str, list[str]]:
     """Return the name of each check and the list of problems that it found."""
     keys = [
-        f"{table} row {rowid} refers to a missing {parent}"
+        f"{table} row {rowid} refers to a {parent} row that is missing"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
     ]
     derived = [

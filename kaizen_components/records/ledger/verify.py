@@ -131,7 +131,7 @@ class Verification:
         if hash_entry(entry) != entry["leaf"]:
             self.check_leaf(entry)  # the entry was changed, not moved
         elif index < missing:
-            self._report("insertion", f"Log entry {index} is a copy.", entry=entry)
+            self._report("insertion", f"Log entry {index} is there twice.", entry=entry)
         elif index > missing and not self.ledger.find_entry(*due):
             # Name the first record that has lost its entry; if there is none, the next entry.
             kind, record_id = entry["kind"], entry["record_id"]
@@ -194,7 +194,7 @@ class Verification:
                 message = f"{kind} {row.get('id')} is in the place of {record_id}."
                 self._report("edit", message, entry=entry)
         elif self.ledger.find_first_record(entry["seq"], entry["seq"])[1] == record_id:
-            message = f"Log entry {index} names another kind than its record's."
+            message = f"Log entry {index} names another kind than its record has."
             self._report("edit", message, entry=entry)
         else:
             self._report("deletion", f"{kind} {record_id} is missing.", entry=entry)
@@ -222,9 +222,9 @@ class Verification:
         """Compare the stored frontiers with the log."""
         for row in stored.values():
             if type(row["size"]) is not int or type(row["peaks"]) is not str:
-                return self._report("edit", "The frontier has values of another type.")
+                return self._report("edit", "The frontier has values of the wrong type.")
         if [row["local"] for row in stored.values()].count(1) != 1:
-            return self._report("edit", "The frontier of this database is not marked.")
+            return self._report("edit", "No single frontier is marked as the one of this database.")
         unlisted = sorted(set(self.frontiers) - set(stored))
         for origin, row in stored.items():
             log, size = self.frontiers.get(origin, Frontier()), row["size"]
@@ -293,9 +293,15 @@ class Verification:
                     continue
                 at = [anchored for anchored, _ in anchors].index(size)
                 if any(anchored <= size for anchored, _ in anchors[at + 1 :]):
-                    problem, message = "rollback", "an older copy was put here and written to."
+                    problem, message = (
+                        "rollback",
+                        "an older copy replaced this file, and then new entries were written.",
+                    )
                 elif first is entry and self._fits_later_entry(entry, before, wanted[size]):
-                    problem, message = "reordering", "another entry was here when it was made."
+                    problem, message = (
+                        "reordering",
+                        "another entry was here when the anchor was made.",
+                    )
                 else:
                     problem, message = "edit", "the history was rewritten together with its hashes."
                 range_text = f"entry {first['idx']}"

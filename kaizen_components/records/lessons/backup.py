@@ -50,11 +50,11 @@ def replace_with_stub(file: LessonFile, stub: str) -> str:
         with open(file.real, "rb") as opened:
             data = opened.read()
         if data not in (stub.encode(), file.data):
-            return "kept: it was changed meanwhile; run M3 again"
+            return "kept: the file was changed meanwhile; run M3 again"
         if data == file.data:
             _write_whole(file.real, stub.encode(), os.stat(file.real))
     except FileNotFoundError:
-        return "kept: it is gone"
+        return "kept: the file is gone"
     except OSError as error:
         why = f"The stub could not be written: {error.strerror}. Its entries and backup are stored."
         raise _not_writable_error(file.path, why) from None

@@ -61,8 +61,8 @@ def add_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "tuple[Row,
             path.insert(0, sources[path[0]])
         raise Refused(
             "cycle",
-            f"This {kind} link would close a cycle.",
-            f"The {kind} links {' -> '.join(path)} exist already.",
+            f"This {kind} link would create a cycle.",
+            f"These {kind} links already exist: {' -> '.join(path)}.",
             "Remove one of these links first (`W11 --remove`), or use relates-to.",
         )
     if kind == "parent" and (parent := tx.value(PARENT, (task["id"],))):
