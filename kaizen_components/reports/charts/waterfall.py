@@ -56,8 +56,8 @@ def draw_text(report: dict[str, Any], width: int | None = None) -> str:
     rows_left = ROWS_MAX
     for index, trace in enumerate(report["traces"]):
         if rows_left <= 0:
-            left = len(report["traces"]) - index
-            lines += [f"{left:,} more traces are not drawn; --format html draws them.", ""]
+            omitted = len(report["traces"]) - index
+            lines += [f"{omitted:,} more traces are not drawn; --format html draws them.", ""]
             break
         lines += [*_draw_trace(trace, width, rows_left), ""]
         rows_left -= len(trace["spans"])
@@ -103,8 +103,8 @@ def _draw_trace(trace: dict[str, Any], width: int, rows_max: int) -> list[str]:
         numbers = [_pad(texts[index], size, right=True) for _, size, texts in columns]
         names = [_pad(_format_name(span), name_width), _pad(span["kind"], KIND)]
         lines.append(" ".join([*names, bar, *numbers, span["status"]]))
-    left = len(trace["spans"]) - len(spans)
-    lines += [f"{left:,} more spans are not drawn; --format html draws them."] if left else []
+    omitted = len(trace["spans"]) - len(spans)
+    lines += [f"{omitted:,} more spans are not drawn; --format html draws them."] if omitted else []
     lines += [LEGEND, "", "Critical path", *textwrap.wrap(PATH_EXPLANATION, width)]
     steps = trace["critical_path"]
     for step in steps[:STEPS_MAX]:
@@ -112,10 +112,10 @@ def _draw_trace(trace: dict[str, Any], width: int, rows_max: int) -> list[str]:
         time = format_ms(step["ms"])
         line = f"{share:>7} {time:>{TIME}}  {step['kind']:<{KIND}}  {_format_name(step)}"
         lines.append(_pad(line, width).rstrip())
-    left = len(steps) - STEPS_MAX
+    omitted = len(steps) - STEPS_MAX
     return lines + (
-        [f"{left:,} more spans are on the critical path; --format json lists them."]
-        if left > 0
+        [f"{omitted:,} more spans are on the critical path; --format json lists them."]
+        if omitted > 0
         else []
     )
 

@@ -10,7 +10,11 @@ from ...errors import Usage
 from ...records import ids
 
 LOCALTIME = "/etc/localtime"
-MACHINE_DEPENDENT = ("localtime", "posixrules", "Factory")  # mean another zone elsewhere
+MACHINE_DEPENDENT = (
+    "localtime",
+    "posixrules",
+    "Factory",
+)  # these mean another zone on another machine
 
 
 class Zone:
@@ -64,7 +68,7 @@ def compute_elapsed_ms(since: str, until: str) -> int:
 
 
 def find_local_timezone() -> str:
-    """Return the timezone named by TZ or /etc/localtime; UTC if neither names a known one."""
+    """Return the timezone named by TZ or /etc/localtime; UTC if neither names a known timezone."""
     path = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
     _, _, zone_file = path.rpartition(os.sep + "zoneinfo" + os.sep)  # TZ may be a path too
     name = zone_file.replace(os.sep, "/")
