@@ -76,7 +76,9 @@ run: ruff and mypy, later the tests."""
         return {
             "brief": brief, "files": files, "protected": protected_paths,
             "format": edits.describe_format([file["text"] for file in files], render_spec(spec)),
-            "new_files": [path for path in brief["new_files"] if path not in protected_paths | existing_paths],
+            "new_files": [
+                path for path in brief["new_files"] if path not in protected_paths | existing_paths
+            ],
             "prior_art": [
                 line for line in brief["prior_art"] if any(path in line for path in existing_paths)
             ],
@@ -154,7 +156,7 @@ the base, pass on the change, and notice mutants."""
 
 
 def find_syntax_errors(changes: Changes) -> list[Finding]:
-    """Return a finding for each changed Python file that does not parse; the finding quotes the line."""
+    """Return a finding for each changed Python file that does not parse, with the line."""
     findings = []
     for path, data in changes.items():
         if path.endswith(".py") and data is not None:

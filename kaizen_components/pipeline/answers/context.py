@@ -12,7 +12,7 @@ SPEC_LISTS = ("criteria", "constraints", "out_of_scope", "grants")
 
 
 class StepContext:
-    """What a step knows. It finds answers by their kind, so a protocol can name its steps freely."""
+    """What a step knows. It finds answers by kind, so a protocol can name its steps freely."""
 
     def __init__(
         self, protocol: Protocol, request: str, texts: dict[str, str | None],

@@ -26,5 +26,6 @@ def load_kind(name: str) -> Kind:
     return load_attribute(KINDS[name])()
 
 
-def kind_of(step: Step) -> Kind:
+def get_kind(step: Step) -> Kind:
+    """Return the kind of answer that a step asks for."""
     return load_kind(step.answer or "")

@@ -66,7 +66,7 @@ def find_object(
 ) -> Value:
     """Return the value that `try_object` returns for the first object without faults.
 
-    Raise AnswerRefused with the faults of the first object, or with the reason why none can be parsed.
+    Raise AnswerRefused with the faults of the first object, or with why none can be parsed.
     """
     if len(text) > TEXT_CHARS_MAX:
         raise AnswerRefused(

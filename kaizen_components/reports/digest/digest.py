@@ -1,7 +1,8 @@
 """Build the digest (R0): what a new session must know, within a budget of tokens.
 
-The digest is recorded. Its times are in UTC. The same database, time and working tree give the same text. No query reads more
-than the newest few thousand rows of a table, so a million records cost no more than a thousand.
+The digest is recorded. Its times are in UTC. The same database, time and working tree give the same
+text. No query reads more than the newest few thousand rows of a table, so a million records cost no
+more than a thousand.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def compose_digest(
 
 
 def _load_rules(db: Reader, scope: str | None) -> tuple[Part, int]:
-    """Return the part with the critical rules, and the budget that `kaizen X5` needs for all rules."""
+    """Return the part with the critical rules, and the budget that X5 needs to show all rules."""
     rules = db.rows(IN_FORCE, (scope, scope))
     items = []
     for row in rules:

@@ -19,7 +19,7 @@ MARKS_EXPLANATION = (
 
 
 def draw_waterfall(trace: dict[str, Any]) -> dict[str, Any]:
-    """Return the rows of the first ROWS_MAX spans of a trace, the ticks above them, and a caption."""
+    """Return the rows of a trace's first ROWS_MAX spans, the ticks above them, and a caption."""
     wall_ms = max(trace["wall_ms"], 1)
     spans = trace["spans"][:ROWS_MAX]
 

@@ -1,7 +1,7 @@
 """Read the database as it was when its log had a given number of entries (--as-of).
 
-Rows are never changed, so a past state consists of the rows up to some `seq`. For each table with later rows,
-a temporary view of the same name hides them from all statements on the connection.
+Rows are never changed, so a past state consists of the rows up to some `seq`. For each table
+with later rows, a temporary view of the same name hides them from all statements on the connection.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _hide_later_rows(connection: Any, seq: int) -> list[str]:
     for name, sql in connection.tuples(VIEWS):
         definitions[name] = sql.replace("CREATE VIEW", "CREATE TEMP VIEW", 1)
     if KINDS_WITH_STATE.intersection(later_kinds):
-        # Triggers fill a state table from all rows; the fold view computes it from the visible ones.
+        # Triggers fill a state table from all rows; the fold view reads only the visible rows.
         for (state,) in connection.tuples(STATES):
             fold = state.removesuffix("_state") + "_fold"
             definitions[state] = f"CREATE TEMP VIEW {state} AS SELECT * FROM {fold}"

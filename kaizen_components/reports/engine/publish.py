@@ -168,7 +168,7 @@ class Output:
                 json.dumps(content, indent=2, ensure_ascii=False) + "\n",
             )
         entries = format_quantity(ledger["entries"], "entry")
-        until = f"{self.zone.show(ledger['at'])} ({self.zone.name})"
+        until = f"{self.zone.format_time(ledger['at'])} ({self.zone.name})"
         made_from = f"Kaizen {__version__}. Made from a log of {entries} up to {until}."
         if self.format == "html":
             return render_template(

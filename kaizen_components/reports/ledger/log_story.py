@@ -72,7 +72,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     """Return the report: the counts, a story for each day and actor, and totals."""
     days: dict[str, list[Event]] = {}  # the newest day first, the oldest event of a day first
     for event in data["entries"]:
-        days.setdefault(zone.day(event["at"]), []).insert(0, event)
+        days.setdefault(zone.format_day(event["at"]), []).insert(0, event)
     days = dict(sorted(days.items(), reverse=True))
     shown_count, total = len(data["entries"]), data["log_entries"]
     if not total:
@@ -138,7 +138,7 @@ def _build_day_stories(events: list[Event], zone: Zone) -> list[Block | None]:
         actors.setdefault(event["actor"], []).append(event)
     return [
         story(
-            fold_events(actor_events, lambda at: zone.show(at)[-5:]),
+            fold_events(actor_events, lambda at: zone.format_time(at)[-5:]),
             f"{clip_text(actor, 60)}: {format_quantity(len(actor_events), 'entry')}",
         )
         for actor, actor_events in actors.items()

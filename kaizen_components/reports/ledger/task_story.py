@@ -183,8 +183,8 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     """Return the report: the numbers, the goal, the objections, the links, events and traces."""
     record = data["record"]
     lead = [
-        f"{data['id']}, opened {zone.show(record['at'])} by {record['actor']}, "
-        f"last changed {zone.show(record['changed_at'])}."
+        f"{data['id']}, opened {zone.format_time(record['at'])} by {record['actor']}, "
+        f"last changed {zone.format_time(record['changed_at'])}."
     ]
     if record["test"]:
         lead.append("This is a test record. `kaizen K7` removes it.")
@@ -196,7 +196,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     rows: list[list[Any]] = [
         [
             add_tone(row["conclusion"]),
-            zone.show(row["at"]),
+            zone.format_time(row["at"]),
             clip_text(row["summary"]),
             Ref(row["id"]),
         ]
@@ -258,7 +258,7 @@ def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     for row in data["done_when"]:
         command = Code(clip_text(row["command"], 200))
         if "id" in row:
-            tree, at = Code(row["tree_hash"][:12] + "…"), zone.show(row["at"])
+            tree, at = Code(row["tree_hash"][:12] + "…"), zone.format_time(row["at"])
             rows.append([command, add_tone(row["state"]), tree, at, Ref(row["id"])])
         else:
             rows.append([command, row["state"], None, None, None])
@@ -273,7 +273,7 @@ def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
 def _build_story(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     """Return the story of the task, and how many earlier events it omits."""
     entries = [
-        {**format_entry(event, zone.show, data["id"]), "by": clip_text(event["actor"], 60)}
+        {**format_entry(event, zone.format_time, data["id"]), "by": clip_text(event["actor"], 60)}
         for event in data["events"]
     ]
     before = format_quantity(data["events_before"], "event")
@@ -288,7 +288,7 @@ def _list_traces(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     rows = [
         [
             Code(clip_text(row["trace_id"], 60)),
-            zone.show(row["started_at"]),
+            zone.format_time(row["started_at"]),
             row["count"],
             format_duration(row.get("wall_ms")),
             row["tokens_in"],
