@@ -1,7 +1,7 @@
 """Drive a run to its end: take the next step of the state machine, and record it.
 
 `asked`, `started` and `delivering` are recorded before the step does anything. So after a crash the
-run resumes from its newest event. A step without a result runs again, but costs one attempt.
+run resumes from its newest event. A step without a result runs again, but counts as one attempt.
 """
 
 from __future__ import annotations

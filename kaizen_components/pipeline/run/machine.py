@@ -1,7 +1,8 @@
 """The state machine of a run: a pure function from a state and an event to the next state.
 
 It reads no clock, file or database, so a replay needs only the events of a run.
-`compute_next_state` refuses every event that TABLE does not allow, and the recorder writes only allowed events.
+`compute_next_state` refuses every event that TABLE does not allow. The recorder writes only allowed
+events.
 """
 
 from typing import Any
@@ -26,7 +27,7 @@ REFUSED = "refused"  # a refused call of an agent is counted, even after the end
 # Refusals that show a broken protocol: a step skipped, answered twice or decided by the agent. The
 # others can happen to an honest agent, such as a lease that ran out.
 ILLEGAL_MOVES = ("lease-used", "another-step", "gates-are-ours")
-ANYWHERE = ("leased", "released", REFUSED)  # they change only the lease and the count of refusals
+ANYWHERE = ("leased", "released", REFUSED)  # change only the lease and the refusals
 ENDS = ("ending", "delivering", "ended")
 SPENT = ("calls", "tokens_in", "tokens_out", "cost_usd", "seconds")
 SAME_FAILURE_MAX = 3
@@ -59,7 +60,7 @@ def list_legal_events(protocol: Protocol, state: State) -> list[str]:
 
 
 def compute_next_state(protocol: Protocol, state: State, event: Event) -> State:
-    """Return the state after the event, or raise IllegalEvent. Neither argument is changed."""
+    """Return the state after the event, or raise IllegalEvent. The arguments do not change."""
     name = event["event"]
     if name not in list_legal_events(protocol, state):
         raise IllegalEvent(f"{name} cannot follow in {state['phase']} of {state['step']}")

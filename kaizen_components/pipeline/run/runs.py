@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from ..job import Settings
     from .drivers import Driver
 
-LEASE_MS = (
-    6 * 3_600_000
-)  # if the process dies, the system frees its lock and P7 takes the lease over
+# If the process dies, the system frees its lock, and P7 takes over the lease.
+LEASE_MS = 6 * 3_600_000
 WAITING = """
 SELECT id FROM run_current WHERE driver = 'agent' AND phase <> 'ended' ORDER BY seq DESC LIMIT 1"""
 TITLE_CHARS = 200
@@ -57,9 +56,8 @@ def begin_run(
     target = Target(repo)
     commit = target.find_head()
     if options["python"]:
-        find_interpreter(
-            target, options["python"]
-        )  # refuse a bad interpreter before recording anything
+        # Refuse a bad interpreter before recording anything.
+        find_interpreter(target, options["python"])
     relative_path = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
     values = {
         "driver": driver, "request": request, "repo": relative_path, "base_commit": commit,
@@ -131,11 +129,11 @@ def give_turn(
 
 
 def take_answer(
-    write: WriteLater, look: ReadNow, store: Store, given: dict[str, Any]
+    write: WriteLater, look: ReadNow, store: Store, submission: dict[str, Any]
 ) -> dict[str, Any]:
     """Record an agent's answer, check it, and drive the run to the next question or its end."""
     try:
-        run, lease = turn.find_leased_run(look(), given["lease"])
+        run, lease = turn.find_leased_run(look(), submission["lease"])
     except NotFound:
         # The run is unknown, so record the refusal in the newest run that waits for an agent. If
         # that run is busy or cannot be opened, nothing is recorded.
@@ -153,19 +151,19 @@ def take_answer(
         engine = Engine(journal, work, None, Progress())
         step = engine.protocol.steps[journal.state["step"]]
         try:
-            earlier_answer = turn.find_same_answer(journal, given["lease"], given["text"])
+            earlier_answer = turn.find_same_answer(journal, submission["lease"], submission["text"])
             if earlier_answer is None:
-                turn.check_submission(journal, step, given)
+                turn.check_submission(journal, step, submission)
                 context = engine.build_context(step, journal.state)
-                turn.check_paths(journal, work, step, context, given["text"])
+                turn.check_paths(journal, work, step, context, submission["text"])
         except KaizenError:
             _end_if_failed(journal, work)
             raise
         if earlier_answer is None:
             leased_ms = round(datetime.fromisoformat(lease["at"]).timestamp() * 1000)
             seconds = max(0, ids.now_ms() - leased_ms) / 1000
-            reply = Reply(given["text"], served_by=f"agent {journal.actor}", seconds=seconds)
-            journal.record_answer(step.name, journal.state["attempt"], reply, given["lease"])
+            reply = Reply(submission["text"], served_by=f"agent {journal.actor}", seconds=seconds)
+            journal.record_answer(step.name, journal.state["attempt"], reply, submission["lease"])
             journal.add_event("released")
         place = earlier_answer or journal.state
         step_name, attempt = place["step"], place["attempt"]
@@ -350,11 +348,11 @@ def read_target_settings(repo: str) -> Settings:
         target.close()
 
 
-def check_budget(given: Any) -> dict[str, float]:
+def check_budget(budget: Any) -> dict[str, float]:
     """Return --budget-json as numbers, or raise Usage."""
-    if not isinstance(given, dict) or not all(
+    if not isinstance(budget, dict) or not all(
         isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-        for value in given.values()
+        for value in budget.values()
     ):
         raise Usage(
             "bad_budget",
@@ -362,4 +360,4 @@ def check_budget(given: Any) -> dict[str, float]:
             "",
             'Such as {"tokens": 100000, "seconds": 900}.',
         )
-    return given
+    return budget

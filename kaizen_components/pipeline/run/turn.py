@@ -104,24 +104,30 @@ def find_same_answer(journal: Journal, lease_id: str, text: str) -> dict[str, An
     return None
 
 
-def check_submission(journal: Journal, step: Step, given: dict[str, Any]) -> None:
+def check_submission(journal: Journal, step: Step, submission: dict[str, Any]) -> None:
     """Refuse an answer with a stale lease, a wrong step or base, or a rejected text."""
     state = journal.state
     current_lease = state["lease"]
-    if state["phase"] != "asked" or not current_lease or current_lease.get("id") != given["lease"]:
+    if (
+        state["phase"] != "asked"
+        or not current_lease
+        or current_lease.get("id") != submission["lease"]
+    ):
         raise _refuse(journal, "stale-lease", "This lease is not the current one.", Conflict)
     if current_lease["until"] <= ids.format_time(ids.now_ms()):
         raise _refuse(
             journal, "stale-lease", f"This lease ended at {current_lease['until']}.", Conflict
         )
-    if given["step"] and given["step"] != state["step"]:
-        raise _refuse(journal, "another-step", f"The answer is for {given['step'][:60]}.", Conflict)
-    if given["base"] and not journal.run["base_commit"].startswith(given["base"]):
+    if submission["step"] and submission["step"] != state["step"]:
+        raise _refuse(
+            journal, "another-step", f"The answer is for {submission['step'][:60]}.", Conflict
+        )
+    if submission["base"] and not journal.run["base_commit"].startswith(submission["base"]):
         raise _refuse(journal, "changed-base", "The answer was made for another commit.", Conflict)
-    sha256 = hash_text(scan.redact_secrets(given["text"]))
+    sha256 = hash_text(scan.redact_secrets(submission["text"]))
     if sha256 in _list_rejected_hashes(journal, state["step"]):
         raise _refuse(journal, "rejected-before", "The same answer was rejected before.", Refused)
-    words = _find_gate_words(step, given["text"])
+    words = _find_gate_words(step, submission["text"])
     if words:
         what = f"The answer offers the result of a gate: it says {', '.join(words)}."
         raise _refuse(journal, "gates-are-ours", what, Refused)

@@ -171,9 +171,8 @@ def draw_svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
     points = [
         {
             **compute_position(row["mean_predicted"], row["observed"]),
-            "r": round(
-                4 + 6 * math.sqrt(row["count"] / count_max), 1
-            ),  # the area grows with the count
+            # The area of a point grows with its count.
+            "r": round(4 + 6 * math.sqrt(row["count"] / count_max), 1),
             "tooltip": f"{row['predicted']}: {row['count']} predicted at "
             f"{row['mean_predicted']:.1%} on average, {row['observed']:.1%} happened",
         }

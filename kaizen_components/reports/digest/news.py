@@ -91,9 +91,11 @@ def collect_changes(db: Reader, since: str | None) -> tuple[int, Part]:
     numbers = "nothing"
     if by_kind:
         limit_note = f"more than {READ_MAX:,} entries, only the newest are counted; "
-        actors = _list_largest(by_actor, lambda name, number: f"by {name}: {number:,}", "by others")
-        kinds = _list_largest(by_kind, _format_kind, "others")
-        numbers = f"{limit_note if floor > start else ''}{actors}; {kinds}"
+        actor_counts = _list_largest(
+            by_actor, lambda name, number: f"by {name}: {number:,}", "by others"
+        )
+        kind_counts = _list_largest(by_kind, _format_kind, "others")
+        numbers = f"{limit_note if floor > start else ''}{actor_counts}; {kind_counts}"
     items = []
     for row in db.rows(NOTABLE, (*(floor,) * NOTABLE.count("seq > ?"), ITEMS_MAX + 1)):
         actor = "you" if row["actor"] == db.actor else row["actor"]

@@ -1,7 +1,8 @@
 """The parts of a report: document, sections, blocks and typed cells.
 
-The functions here build them as plain dicts. `page.py` renders these as HTML, `markdown.py` as
-Markdown. A builder of a block returns None if the block would be empty, and `section` drops it.
+Each function here builds the part that it is named after, as a plain dict. `page.py` renders the
+parts as HTML, `markdown.py` as Markdown. A builder of a block returns None if the block would be
+empty, and `section` drops it.
 """
 
 from __future__ import annotations

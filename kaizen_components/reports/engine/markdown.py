@@ -104,8 +104,7 @@ def escape_cell(value: Any) -> str:
     """Return a cell of any type as Markdown."""
     if value is None:
         return "–"
-    if (
-        isinstance(value, (Ref, Code)) and "|" not in value
-    ):  # Markdown dialects differ on \| inside code
+    # Markdown dialects differ on \| inside code.
+    if isinstance(value, (Ref, Code)) and "|" not in value:
         return quote_code(value)
     return escape_text(value) if isinstance(value, str) else format_count(value)

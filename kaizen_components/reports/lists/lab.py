@@ -88,7 +88,7 @@ def rank_proposals(
         }
         ranking.append(((TIERS.index(tier), -gain, -(relative_gain or 0), row["id"]), proposal))
     ranking.sort(key=lambda pair: pair[0])
-    records = [{"rank": at, **row} for at, (_, row) in enumerate(ranking[:limit], 1)]
+    records = [{"rank": position, **row} for position, (_, row) in enumerate(ranking[:limit], 1)]
     return {
         "tiers": {tier: sum(row["tier"] == tier for _, row in ranking) for tier in TIERS},
         "records": records,

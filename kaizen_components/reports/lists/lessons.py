@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from ..engine.zone import Zone
 
 IN_FORCE = "status IN ('active', 'resolved')"
-CHECKED_MAX = (
-    5_000  # lessons of a kind whose files are checked; each costs a query and some stat calls
-)
+# Lessons of a kind whose files are checked; each costs a query and some stat calls.
+CHECKED_MAX = 5_000
 FIELDS = ("id", "at", "actor", "status", "scope", "title", "summary", "task_id")
 NEWEST = f"""
 SELECT * FROM {{kind}}_current WHERE {{condition}} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?"""

@@ -42,8 +42,8 @@ def compare_verdict(
         why = f"It was {event['reason']} and is {verdict.reason}: {_shorten(verdict.says)}"
     elif recorded_keys != replayed_keys:
         missing_findings = _describe_keys(set(recorded_keys) - set(replayed_keys))
-        new = _describe_keys(set(replayed_keys) - set(recorded_keys))
-        why = f"The findings differ. Not found now: {missing_findings}. Found now: {new}."
+        new_findings = _describe_keys(set(replayed_keys) - set(recorded_keys))
+        why = f"The findings differ. Not found now: {missing_findings}. Found now: {new_findings}."
     elif payload["fingerprint"] != fingerprint_verdict(verdict):
         why = "The findings are the same, but their fingerprint differs."
     changes = _list_changes(event, proof, verdict)
