@@ -33,7 +33,7 @@ def require_open_prediction(prediction: Row) -> None:
     if prediction["outcome_id"]:
         raise Conflict(
             "already_closed",
-            f"{prediction['id']} is closed already.",
+            f"{prediction['id']} is already closed.",
             f"{prediction['outcome_id']} said {prediction['outcome']} "
             f"at {prediction['closed_at']}.",
             "An outcome cannot be changed. If it was wrong, record that with `I3`.",

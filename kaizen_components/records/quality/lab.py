@@ -127,7 +127,7 @@ def describe_change(root: str, patch: str | None, body: str | None) -> Row:
         raise Usage(
             "one_of_two",
             "O2 lab-propose needs exactly one of --patch and --body.",
-            "",
+            "A proposal contains one change, from a file or from a text.",
             "Name a file below the project with --patch, or give the text with --body.",
         )
     if body is not None:
@@ -145,11 +145,17 @@ def describe_change(root: str, patch: str | None, body: str | None) -> Row:
         full = os.path.join(root, relative)
         if not os.path.lexists(full):
             raise NotFound(
-                "file_not_found", f"There is no file {relative!r}.", "", "Check --patch."
+                "file_not_found",
+                f"There is no file {relative!r}.",
+                "A relative path starts at the project's root.",
+                "Check --patch.",
             )
         if not os.path.isfile(full):
             raise Usage(
-                "not_a_file", f"{relative!r} is not a file.", "", "Name a file with --patch."
+                "not_a_file",
+                f"{relative!r} is not a file.",
+                "--patch must be one file.",
+                "Name a file with --patch.",
             )
         sha256, size = hash_file(full)
     name = os.path.basename(relative)

@@ -52,7 +52,7 @@ def find_trace(db: Reader, ref: str) -> Row:
         raise Usage(
             "ambiguous_id",
             f"{make_excerpt(ref)!r} fits more than one trace.",
-            f"It starts {shown}{' …' if len(names) > 2 else '.'}",
+            f"These traces begin with it: {shown}{' …' if len(names) > 2 else '.'}",
             "Give more characters of the id.",
         )
     if not names and ref[:5] == "span_":
@@ -142,7 +142,7 @@ def _read_line(line: str) -> tuple[str, Row]:
     if "jsonl" in options:
         raise Usage(
             "bad_line",
-            "--jsonl inside JSONL is not allowed.",
+            "This line sets --jsonl, which a line of JSONL input cannot do.",
             SHAPE,
             "Put all spans into one input.",
         )

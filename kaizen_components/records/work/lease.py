@@ -64,13 +64,13 @@ def change_lease(
         raise Refused(
             "task_closed",
             f"{task['id']} is {task['status']}.",
-            "",
-            "Reopen it first: `W2 --status open`.",
+            "Only an open task can be claimed.",
+            "Reopen the task first: `W2 --status open`.",
         )
     live = is_live(task, tx.at)
     if action == "take":
         if live:
-            step = "Claim another task: `W12` lists ready ones."
+            step = "Claim another task: `W12` lists the tasks that are ready."
             if task["holder"] == tx.actor:
                 step = (
                     "If that was you, `W13 --action renew --token N` keeps it. If another agent has "
@@ -83,16 +83,17 @@ def change_lease(
     elif action == "break":
         if not live:
             what = f"{task['id']} has no live lease."
-            raise Conflict(
-                "not_claimed", what, "", f"Claim the task first: `W13 --id {task['id']}`."
-            )
+            why, step = "Only a live lease can be broken.", f"Claim it: `W13 --id {task['id']}`."
+            raise Conflict("not_claimed", what, why, step)
         if not note:
-            step = "Add --note REASON; the holder releases it with `--action release --token N`."
-            raise Usage("reason_missing", "Breaking a lease needs a reason.", "", step)
+            step = "Add --note REASON. If you are the holder, use `--action release --token N`."
+            why = "The holder must learn why the lease was ended."
+            raise Usage("reason_missing", "Breaking a lease needs a reason.", why, step)
         token = task["token"]
     elif token is None:
         step = "Give the token that `take` returned."
-        raise Usage("missing_option", f"--action {action} needs --token.", "", step)
+        why = "The token proves that you hold the lease."
+        raise Usage("missing_option", f"--action {action} needs --token.", why, step)
     elif token != task["token"] or task["lease_until"] is None or task["holder"] != tx.actor:
         raise _stale_token_error(tx, task, token)
     until = ids.format_time(tx.at_ms + ttl_s * 1000) if action in ("take", "renew") else None

@@ -47,7 +47,7 @@ def retire_policy(tx: Writer, policy: Row, reason: str) -> Row:
         assert before, "a retired rule has the revision that retired it"
         raise Conflict(
             "already_retired",
-            f"{policy['id']} is retired already.",
+            f"{policy['id']} is already retired.",
             f"{before['actor']} retired it at {before['at']}: {before['note']}",
             "`X4` shows its history, `X1` records a new rule.",
         )
