@@ -49,7 +49,7 @@ def test_statement_fits_the_schema(kaizen, sql, kind):
         link.PARENT,
         link.AROUND,
         transaction.ENTRY_OF,
-        hashing.LOCAL,
+        hashing.LOCAL_FRONTIER,
     ],
     ids=["ready", "reaches", "existing", "parent", "around", "entry", "frontier"],
 )
@@ -103,7 +103,7 @@ class Recorder:
         ({"actor": "x"}, "actor"),
     ],
 )
-def test_filtered_list_uses_the_index_of_its_filter(kaizen, filters, index):
+def test_filtered_list_uses_index_of_its_filter(kaizen, filters, index):
     kaizen("K1")
     recorder = Recorder()
     names = ("status", "actor", "scope", "priority", "holder", "since", "until")

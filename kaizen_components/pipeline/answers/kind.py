@@ -73,6 +73,7 @@ class StructuredKind(Kind):
         return self.parse_object(text)
 
     def parse_object(self, text: str) -> dict[str, Any]:
+        """Return the first object in the text that keeps to the contract."""
         return validate_answer(text, MODELS[self.contract]).model_dump()
 
 

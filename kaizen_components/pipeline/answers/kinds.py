@@ -23,6 +23,7 @@ KINDS = {
 
 @cache
 def load_kind(name: str) -> Kind:
+    """Return the one instance of a kind, imported on first use."""
     return load_attribute(KINDS[name])()
 
 

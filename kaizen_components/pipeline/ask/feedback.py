@@ -122,6 +122,7 @@ def _list_keys(event: JudgedEvent) -> list[Key]:
 
 
 def _make_key(finding: dict[str, Any]) -> Key:
+    """Return what identifies a finding in later attempts: its path, rule and masked text."""
     return finding["path"], finding["rule"], mask_variable_parts(finding["text"])
 
 
@@ -141,4 +142,5 @@ def mask_variable_parts(text: str) -> str:
 
 
 def _cut_text(text: str, chars_max: int) -> str:
+    """Return at most `chars_max` characters of the text, with a mark if it is cut."""
     return text if len(text) <= chars_max else text[: chars_max - 8] + "\n… (cut)"

@@ -117,18 +117,18 @@ class _Conversation:
         )
         self.replies.append(reply)
         names = ("tokens_in", "tokens_out", "cost_usd", "seconds", "retries")
-        return replace(reply, **{name: self._sum(name) for name in names})
+        return replace(reply, **{name: self._sum_figure(name) for name in names})
 
     def sum_spending(self) -> dict[str, Any]:
         """Return the cost so far; omit a figure that the server does not report."""
         names = ("tokens_in", "tokens_out", "cost_usd") if self.replies else ()
-        sums = {name: self._sum(name) for name in names}
+        sums = {name: self._sum_figure(name) for name in names}
         return {
             "calls": self.calls,
             **{name: sums[name] for name in names if sums[name] is not None},
         }
 
-    def _sum(self, name: str) -> Any:
+    def _sum_figure(self, name: str) -> Any:
         """Return the sum of a figure over the requests; None if one of them does not report it."""
         values = [getattr(reply, name) for reply in self.replies]
         return None if None in values else round(sum(values), 6)
@@ -153,6 +153,6 @@ def create_driver(name: str, look: ReadNow | None = None, source: str | None = N
             "unknown_driver",
             f"There is no driver {name[:60]!r}.",
             f"The drivers are {', '.join(DRIVERS_BY_NAME)}.",
-            "Name one of them with --driver.",
+            "Give --driver one of these names.",
         )
     return DRIVERS_BY_NAME[name](look, source)

@@ -49,6 +49,7 @@ class Journal:
         return self.db.actor
 
     def load_events(self) -> list[dict[str, Any]]:
+        """Return all events of the run in order."""
         return recorder.load_events(self.db, self.run)
 
     def add_event(

@@ -97,6 +97,7 @@ class Progress:
 
 
 def _measure_terminal() -> int:
+    """Return the width of the terminal behind stderr, or COLUMNS without one."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or COLUMNS
     except (OSError, ValueError, AttributeError):

@@ -55,7 +55,7 @@ def append_event(
     conflict.
     """
     number, state = load_state(tx, run)
-    hint = f"`P2 --id {run['id']}` shows it."
+    hint = f"`P2 --id {run['id']}` shows the run."
     if number != expected_number:
         raise Conflict(
             "run_moved_on",

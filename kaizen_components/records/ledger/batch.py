@@ -1,4 +1,4 @@
-"""Run JSONL: a line is `{"command": "W1", "args": {…}}`; `$N.id` is the id that line N returned."""
+"""Run JSONL lines such as `{"command": "W1", "args": {…}}`. `$N.id` is the id from line N."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,9 +16,9 @@ def run_batch(
     read: Callable[[str], Any] | None = None,
     shape: str = SHAPE,
 ) -> list[dict[str, Any]]:
-    """Run every line; the first error names its line, and the caller's transaction writes nothing.
+    """Run every line. Stop at the first error; the caller then rolls back the whole transaction.
 
-    `read` parses a line of another `shape` than K5's into (command, args).
+    `read` parses a line into (command, args) if its `shape` is not that of K5.
     """
     results: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -50,10 +50,10 @@ def read_object(line: str, shape: str = SHAPE) -> dict[str, Any]:
         item = json.loads(line, object_pairs_hook=make_object)
     except (ValueError, RecursionError) as error:
         raise Usage(
-            "bad_line", "This is not JSON.", str(error) or "nested too deeply", shape
+            "bad_line", "The text is not valid JSON.", str(error) or "nested too deeply", shape
         ) from None
     if not isinstance(item, dict):
-        raise Usage("bad_line", "This is not a JSON object.", shape, "Put {…} around it.")
+        raise Usage("bad_line", "The text is not a JSON object.", shape, "Put {…} around it.")
     return item
 
 
@@ -66,18 +66,23 @@ def parse_line(line: str) -> tuple[str, dict[str, Any]]:
         or not isinstance(item.get("args", {}), dict)
     ):
         raise Usage(
-            "bad_line", "This is not a command with args.", SHAPE, "Put the options into args."
+            "bad_line",
+            "The text is not an object with command and args.",
+            SHAPE,
+            "Put the options into args.",
         )
     args = item.get("args", {})
     options = {name.replace("-", "_"): value for name, value in args.items()}
     if len(options) < len(args):
         what = "An option is given twice, once with - and once with _."
-        raise Usage("bad_line", what, "", "Give it once.")
+        raise Usage(
+            "bad_line", what, "Both spellings name the same option.", "Keep one of the two."
+        )
     return item["command"], options
 
 
 def fill_references(value: Any, results: Mapping[int, dict[str, Any]]) -> Any:
-    """Replace `$N.name` by that value of the result of line N; also in a list of ids."""
+    """Replace `$N.name` by the value `name` from the result of line N, also inside a list."""
     if isinstance(value, list):
         return [fill_references(item, results) if isinstance(item, str) else item for item in value]
     if not (isinstance(value, str) and value[:1] == "$" and "." in value):
@@ -93,5 +98,5 @@ def fill_references(value: Any, results: Mapping[int, dict[str, Any]]) -> Any:
         return result[name]
     else:
         names = ", ".join(f"${number}.{known}" for known in result)
-        why, step = f"Line {number} returned {names}.", "Use one of these."
+        why, step = f"Line {number} returned {names}.", "Use one of these names."
     raise Usage("bad_reference", f"{value} refers to no earlier result.", why, step)

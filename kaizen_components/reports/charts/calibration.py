@@ -104,9 +104,9 @@ def compute_scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
             "base_rate_brier": None,
             "reading": "No prediction is closed yet.",
         }
-    brier = _mean([(probability - happened) ** 2 for probability, happened in closed])
-    base_rate = _mean([happened for _, happened in closed])
-    reference = _mean([(base_rate - happened) ** 2 for _, happened in closed])
+    brier = _compute_mean([(probability - happened) ** 2 for probability, happened in closed])
+    base_rate = _compute_mean([happened for _, happened in closed])
+    reference = _compute_mean([(base_rate - happened) ** 2 for _, happened in closed])
     comparison = "better than" if brier < reference else "worse than"
     if math.isclose(brier, reference):
         comparison = "as good as"
@@ -126,7 +126,7 @@ def group_predictions(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
         bins[min(int(prediction[0] * BINS), BINS - 1)].append(prediction)
     rows = []
     for tenth, members in enumerate(bins):
-        means = [round(_mean(values), DIGITS) for values in zip(*members, strict=True)]
+        means = [round(_compute_mean(values), DIGITS) for values in zip(*members, strict=True)]
         mean_predicted, observed = means or (None, None)
         rows.append(
             {
@@ -210,5 +210,5 @@ def build_block(calibration: list[dict[str, Any]], caption: str) -> Block | None
     }
 
 
-def _mean(numbers: Sequence[float]) -> float:
+def _compute_mean(numbers: Sequence[float]) -> float:
     return math.fsum(numbers) / len(numbers)

@@ -54,6 +54,7 @@ def make_item(id: str, text: str, command: str) -> Item:
 
 
 def count_tokens(text: str) -> int:
+    """Return the estimated tokens of a text, rounded up."""
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
@@ -154,6 +155,7 @@ class FittedText:
 
 
 def _format_line(item: Item, chars_max: int | None = None) -> str:
+    """Return an item as a list entry: its text, cut at `chars_max`, and its command."""
     text = escape_text(item["text"]) if chars_max is None else fit_text(item["text"], chars_max)
     return f"- {text} {quote_code(item['command'])}"
 

@@ -123,5 +123,6 @@ def _list_largest(counter: Counter[str], describe: Callable[[str, int], str], ot
 
 
 def _format_kind(kind: str, number: int) -> str:
+    """Return a number of records with the name of their kind, such as: 3 proofs."""
     words = kind.replace("_", " ")
     return f"{number:,} {words if number == 1 else KINDS[kind].plural or words + 's'}"

@@ -116,6 +116,7 @@ def _summarize_case(row: Row, runs: Row | None) -> Row:
 
 
 def _compute_rate(passed: int, decided: int) -> float | None:
+    """Return the share of decided runs that passed; None without a decided run."""
     return round(passed / decided, 4) if decided else None
 
 
@@ -126,6 +127,7 @@ def _compute_trend(values: Sequence[float]) -> float | None:
 
 
 def _is_failing(case: Row) -> bool:
+    """Return whether the last run of a case failed or ended with an error."""
     return case["last_outcome"] in ("failed", "error")
 
 

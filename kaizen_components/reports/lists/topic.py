@@ -189,4 +189,5 @@ def _draw_mentions(unit: str, periods: list[Row]) -> Row | None:
 
 
 def _format_kind(kind: str) -> str:
+    """Return the name of a kind as a label, such as: Task revision."""
     return kind.replace("_", " ").capitalize().replace("Irl", "IRL")

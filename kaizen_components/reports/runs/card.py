@@ -151,10 +151,12 @@ def format_if_known(value: int | None) -> str:
 
 
 def _format_cost(usd: float | None) -> str:
+    """Format a cost; None as `cost unknown`."""
     return f"cost {UNKNOWN}" if usd is None else format_dollars(usd)
 
 
 def format_seconds(value: float | None) -> str:
+    """Format seconds as a duration; None as `unknown`."""
     return UNKNOWN if value is None else format_duration(value * 1000)
 
 
@@ -194,6 +196,7 @@ def format_runs(data: Row, width: int | None = None) -> str:
 
 
 def _format_run(id: str, outcome: str, duration: str, request: str, width: int) -> str:
+    """Return one line of the list of runs, cut at `width` columns."""
     line = f"{id:<34}  {cut_line(outcome, 11):<11}  {duration:>8}  {escape_invisible(request)}"
     return cut_line(line, width).rstrip()
 
@@ -270,6 +273,7 @@ def format_protocols(data: Row) -> str:
 
 
 def _measure_terminal() -> int:
+    """Return the width of the terminal, between WIDTH_MIN and WIDTH_MAX."""
     return min(max(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MIN), WIDTH_MAX)
 
 

@@ -188,9 +188,9 @@ def _summarize_side(runs: list[Row]) -> Row:
         "accepted_interval": compute_share_interval(accepted_count, len(runs)),
         "caught": sum(run["caught"] for run in runs),
         "refused": sum(run["refused"] for run in runs),
-        "rounds": _average([run["rounds"] for run in runs]),
-        "tokens": _average(tokens),
-        **{name: _average([run[name] for run in runs]) for name in means},
+        "rounds": _compute_average([run["rounds"] for run in runs]),
+        "tokens": _compute_average(tokens),
+        **{name: _compute_average([run[name] for run in runs]) for name in means},
         "replayed": sum(run["replayed"] is not None for run in runs),
         "replayed_same": sum(run["replayed"] == 1 for run in runs),
         "models": sorted({model for run in runs for model in run["models"]}),
@@ -198,7 +198,7 @@ def _summarize_side(runs: list[Row]) -> Row:
     }
 
 
-def _average(values: list[float | None]) -> Row:
+def _compute_average(values: list[float | None]) -> Row:
     """Return the mean of the known values, its interval, and how many values are unknown."""
     known_values = [value for value in values if value is not None]
     return {
@@ -285,6 +285,7 @@ def _build_mean_cell(name: str, show: Callable[[float], str]) -> Cell:
 
 
 def _format_seconds(value: float) -> str:
+    """Format seconds as a duration."""
     return format_duration(value * 1000)
 
 

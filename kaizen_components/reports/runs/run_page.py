@@ -132,6 +132,7 @@ def _list_numbers(data: Row) -> Row:
 
 
 def _format_cost(usd: float | None) -> str:
+    """Format a cost; None as `unknown`."""
     return UNKNOWN if usd is None else format_dollars(usd)
 
 

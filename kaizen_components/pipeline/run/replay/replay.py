@@ -54,6 +54,7 @@ class PastJournal(Journal):
         return self.state
 
     def load_events(self) -> list[dict[str, Any]]:
+        """Return the events up to the one to which `go_before` went back."""
         return self.all[: self.number]
 
 
