@@ -87,14 +87,14 @@ def test_help_with_json_prints_json_schema(cli):
     "typo, meant",
     [("task-strat", "task-start"), ("W99", "W9"), ("dcotor", "doctor"), ("halp", "help")],
 )
-def test_mistyped_command_gets_a_suggestion(cli, typo, meant):
+def test_mistyped_command_gets_suggestion(cli, typo, meant):
     answer = cli(typo, "--json")
 
     assert answer.exit_code == 2
     assert meant in answer.error["why"]
 
 
-def test_mistyped_option_gets_a_suggestion(cli):
+def test_mistyped_option_gets_suggestion(cli):
     answer = cli("W1", "--titel", "x")
 
     assert answer.exit_code == 2
@@ -130,7 +130,7 @@ def test_errors_are_json_only_with_json_option(cli):
         ("W9", "--since", "yesterday"), ("W5", "--payload-json", "{bad"), ("W1", "--priority", "urgent"),
     ],
 )  # fmt: skip
-def test_bad_value_error_names_the_help_command(cli, argv):
+def test_bad_value_error_names_help_command(cli, argv):
     refused = cli(*argv, "--json")
 
     assert (
@@ -140,7 +140,7 @@ def test_bad_value_error_names_the_help_command(cli, argv):
     )
 
 
-def test_mistyped_choice_gets_a_suggestion(cli):
+def test_mistyped_choice_gets_suggestion(cli):
     assert cli("W11", "--kind", "block", "--json").error["why"] == "Did you mean blocks?"
     assert (
         cli("Q2", "--conclusion", "verified", "--json").error["why"]
@@ -218,7 +218,7 @@ def tasks_of_three(kaizen):
 
 
 @pytest.mark.parametrize("argv", ["W9", "W12", "W15", "K0 start", "K11", "W10 --id @last", "K2"])
-def test_output_fits_the_terminal_except_ids(cli, tasks_of_three, argv):
+def test_output_fits_terminal_except_ids(cli, tasks_of_three, argv):
     for width in (40, 60, 80, 100):
         lines = cli(*argv.split(), env={"COLUMNS": str(width)}).out.splitlines()
 
@@ -226,7 +226,7 @@ def test_output_fits_the_terminal_except_ids(cli, tasks_of_three, argv):
         assert width < 60 or all(len(line) <= width for line in lines)
 
 
-def test_option_in_place_of_a_value_is_refused(cli):
+def test_option_in_place_of_value_is_refused(cli):
     cli("W1", *TASK)
     forgotten = cli("W2", "--id", "@last", "--note", "--json")
     meant = cli("W2", "--id", "@last", "--note=--json")
@@ -256,7 +256,7 @@ def test_wide_characters_keep_columns_aligned(cli):
 @pytest.mark.parametrize(
     "scope", ["x⌚⏰✅⚡x", "שָׁלוֹם", "ไทยนี้", "ｆｕｌｌ", "cafe\u0301", "👩‍👧x", "한글"]
 )
-def test_combining_marks_take_no_column(cli, scope):
+def test_combining_marks_take_no_width_in_tables(cli, scope):
     cli("W1", "--title", "t", "--summary", "s", "--scope", scope)
     cli("W1", "--title", "t", "--summary", "s", "--scope", "x")
     rows = [
@@ -284,13 +284,13 @@ def test_misplaced_word_exits_2_with_explanation(cli, argv, says):
     assert cli("help", "help").out == cli("--help").out
 
 
-def test_invalid_kaizen_actor_is_named_in_the_error(cli):
+def test_invalid_kaizen_actor_is_named_in_error(cli):
     answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": "x\ny"})
 
     assert answer.exit_code == 2 and "error: KAIZEN_ACTOR must be one line." in answer.err
 
 
-def test_secret_in_environment_names_the_variable(cli):
+def test_secret_in_environment_names_variable(cli):
     answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": SECRET_WORD})
 
     assert answer.exit_code == 1 and "error: KAIZEN_ACTOR seems to hold a secret" in answer.err
@@ -345,7 +345,7 @@ def test_unprintable_answer_warns_against_repeating_only_after_writes(cli, root)
     cli("K1")
     for argv, says in (
         (("W9",), "The answer could not be printed"),
-        (("W1", *TASK), "Do not repeat it"),
+        (("W1", *TASK), "Do not repeat the command"),
     ):
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
@@ -428,7 +428,7 @@ LONG_SECRETS.append("ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0In0." + VALU
 
 
 @pytest.mark.parametrize("secret", LONG_SECRETS, ids=["named", "header", "prefix", "jwt"])
-def test_error_never_repeats_part_of_a_secret(cli, secret):
+def test_error_never_repeats_part_of_secret(cli, secret):
     cli("K1")
     lines = json.dumps({"command": "W1", "args": {secret: "t"}}), json.dumps({"command": secret})
     asked = [
@@ -483,7 +483,7 @@ def on_a_terminal(argv, root, **env):
     return output.decode()
 
 
-def test_colour_needs_a_terminal_without_no_color(cli, root):
+def test_colour_is_printed_only_to_terminal_without_no_color(cli, root):
     cli("W1", *TASK, "--priority", "high")
 
     assert "\x1b[" in on_a_terminal(["W9"], root)
@@ -501,7 +501,7 @@ def test_colour_does_not_affect_wrapping(root):
     assert len(plain.splitlines()) > 3 and re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
-def test_closed_pipe_does_not_fail_the_command(cli, root):
+def test_closed_pipe_does_not_fail_command(cli, root):
     for _ in range(40):
         cli("W1", *TASK)
     script = f'"{sys.executable}" "{LAUNCHER}" W9 | head -1; echo "${{PIPESTATUS[0]}}"'
@@ -516,7 +516,7 @@ def test_closed_pipe_does_not_fail_the_command(cli, root):
     assert done.stderr == ""
 
 
-def test_slow_pipe_reader_gets_the_whole_answer(cli, root):
+def test_slow_pipe_reader_gets_whole_answer(cli, root):
     body = "".join(f"line {number}\n" for number in range(60_000))
     cli("W1", *TASK, "--body", "-", stdin=body.encode())
 
@@ -557,7 +557,7 @@ def test_profile_of_command_is_printed(root, cli):
     assert "function calls" in done.stdout
 
 
-def test_full_disk_reports_that_the_command_succeeded(cli, root):
+def test_full_disk_error_after_write_says_command_succeeded(cli, root):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, str(LAUNCHER), "W1", *TASK, "--json"], stdout=full, stderr=subprocess.PIPE,
@@ -572,7 +572,7 @@ def test_full_disk_reports_that_the_command_succeeded(cli, root):
 @pytest.mark.parametrize(
     "argv", [("--help",), ("W1", "--help"), ("W",), ("completion", "bash"), ("W9",)]
 )
-def test_full_disk_after_a_read_claims_no_change(cli, root, argv):
+def test_full_disk_error_after_read_claims_no_change(cli, root, argv):
     cli("W1", *TASK)
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -587,7 +587,7 @@ def test_full_disk_after_a_read_claims_no_change(cli, root, argv):
     )
 
 
-def test_closed_stdout_does_not_fail_the_command(root, cli):
+def test_closed_stdout_does_not_fail_command(root, cli):
     done = subprocess.run(
         ["bash", "-c", f'"{sys.executable}" "{LAUNCHER}" W1 --title t --summary s >&-'],
         env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True,
@@ -791,7 +791,7 @@ def test_completion_ignores_case_and_accepts_equals_sign(cli, shell):
     assert "--version" in completed(cli, shell, "kaizen --v")
 
 
-def test_zsh_script_works_before_compinit(tool, path_with_kaizen):
+def test_zsh_completion_script_works_before_compinit(tool, path_with_kaizen):
     script = 'eval "$(kaizen completion zsh)" && print -r -- $_comps[kaizen]'
     done = subprocess.run(
         [tool("zsh"), "-f", "-c", script], env=path_with_kaizen, capture_output=True, text=True

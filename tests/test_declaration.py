@@ -130,7 +130,7 @@ def test_generated_documents_are_up_to_date():
 
 
 @every_command
-def test_help_shows_exactly_the_options(code):
+def test_help_shows_exactly_options(code):
     command = Command(code)
     shown = set(re.findall(r"^  (--[a-z-]+)", face.render_command_help(command), re.M))
 
@@ -141,7 +141,7 @@ def test_help_shows_exactly_the_options(code):
             assert choice in face.render_command_help(command)
 
 
-def test_each_family_help_fits_the_screen():
+def test_each_family_help_fits_screen():
     for family in FAMILIES:
         assert len(face.render_family_help(family).splitlines()) <= 40
 
@@ -179,7 +179,7 @@ def test_schema_checks_have_choices_and_lengths_of_limits(schema, kind):
     assert {(name, lengths_of(schema, kind)[name]) for name in texts} <= TEXT_LIMITS.items()
 
 
-def test_every_choice_list_is_checked_by_the_schema(schema):
+def test_every_choice_list_is_checked_by_schema(schema):
     lists = {
         name: value
         for name, value in vars(limits).items()
@@ -301,7 +301,7 @@ def test_every_command_example_splits_as_shell_words():
         assert shlex.split(command.example)
 
 
-def test_package_has_no_module_over_400_lines_and_no_function_over_60():
+def test_module_and_function_lengths_stay_within_limits():
     long = []
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text())

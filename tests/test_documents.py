@@ -26,14 +26,14 @@ def blocks(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_shell_blocks_are_valid(page):
+def test_shell_blocks_in_docs_are_valid(page):
     for block in blocks(page):
         done = subprocess.run(["bash", "-n", "-c", block], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_kaizen_lines_of_a_page_run(page, root):
+def test_kaizen_commands_in_docs_run(page, root):
     script = "\n".join(
         block for block in blocks(page) if "kaizen.py" in block and "ln -s" not in block
     )
@@ -48,7 +48,7 @@ def test_kaizen_lines_of_a_page_run(page, root):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_scripts_named_in_a_page_exist(page):
+def test_scripts_named_in_docs_exist(page):
     for path in re.findall(
         r"(?:bash |`)((?:setup|support_scripts|docs)[/\\][\w./\\-]+)", (ROOT / page).read_text()
     ):

@@ -391,7 +391,7 @@ def kill_at_every_step(folder, stride, is_new):
     return projects
 
 
-def test_kill_at_every_step_of_a_write_loses_nothing(root):
+def test_kill_at_every_step_of_write_loses_nothing(root):
     write(str(root))
     ids = [written for _, written in apart(kill_at_every_step, root, 1, False)]
 
@@ -503,7 +503,7 @@ def is_queued(pid):
     )
 
 
-def test_ctrl_c_at_the_gate_exits_quietly(root):
+def test_ctrl_c_while_waiting_for_lock_exits_quietly(root):
     write(str(root))
     with Gate(str(lock(root))):
         process = started(root, *W1)
@@ -515,7 +515,7 @@ def test_ctrl_c_at_the_gate_exits_quietly(root):
     assert verified(root)["entries"] == 1
 
 
-def test_ctrl_c_while_importing_is_quiet(cli, tmp_path):
+def test_ctrl_c_while_importing_exits_quietly(cli, tmp_path):
     loading = tmp_path / "loading"
     loading.mkdir()
     (loading / "fcntl.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
@@ -526,7 +526,7 @@ def test_ctrl_c_while_importing_is_quiet(cli, tmp_path):
     assert "Traceback" not in answer.err
 
 
-def test_ctrl_c_at_a_locked_database_exits_at_once(root):
+def test_ctrl_c_at_locked_database_exits_at_once(root):
     write(str(root))
     plain = sqlite3.connect(database(root), isolation_level=None)
     plain.execute("BEGIN IMMEDIATE")
@@ -639,7 +639,7 @@ def fill_a_quiet_disk(root):
     return answers, refused, shell(root, *W1), shell(root, "K8")
 
 
-def test_reads_succeed_on_a_full_disk(root, mounts):
+def test_reads_succeed_on_full_disk(root, mounts):
     answers, *_ = apart(fill_a_quiet_disk, root, within=mounts)
 
     assert {code: answer["exit"] for code, answer in answers.items()} == {
@@ -749,7 +749,7 @@ def test_unreadable_checkpoints_file_exits_with_documented_code(root, code):
     assert answer["exit"] in (0, 5, 7)
 
 
-def test_write_appends_checkpoint_after_a_stray_byte(root):
+def test_write_appends_checkpoint_after_stray_byte(root):
     write(str(root))
     anchors(root).write_bytes(b"x")
 
@@ -847,7 +847,7 @@ def assert_doctor_says(root, healthy, says):
 
 
 @pytest.mark.parametrize("happens", BROKEN)
-def test_doctor_explains_a_broken_database(broken, happens):
+def test_doctor_explains_broken_database(broken, happens):
     root = broken(happens)
     before = content(root)
 
@@ -889,7 +889,7 @@ def test_doctor_never_recommends_running_doctor(broken, happens):
     ]
 
 
-def test_doctor_recognizes_a_foreign_database(broken):
+def test_doctor_recognizes_foreign_database(broken):
     root = broken(foreign)
     before = content(root)
 
@@ -912,7 +912,7 @@ def test_foreign_database_is_never_written(broken, argv, version):
 
 @pytest.mark.parametrize("version", [0, 2, 4])
 @pytest.mark.parametrize("code", ["W9", "K2", "K3", "K8"])
-def test_reading_a_foreign_database_is_refused(broken, code, version):
+def test_reading_foreign_database_is_refused(broken, code, version):
     root = broken(foreign, version)
     before = content(root)
     answer = shell(root, code)
@@ -950,7 +950,7 @@ def locked(root):
 
 
 @pytest.mark.parametrize("mode, reads, healthy", [("NORMAL", 0, True), ("EXCLUSIVE", 6, False)])
-def test_database_locked_by_others_is_busy_and_unchanged(locked, mode, reads, healthy):
+def test_write_to_database_locked_by_others_exits_busy(locked, mode, reads, healthy):
     root = locked(mode)
     before = subprocess.run(
         ["cat", database(root)], capture_output=True
@@ -1054,7 +1054,7 @@ def test_symlinked_data_folder_uses_lock_of_its_target(root, tmp_path):
     verified(root)
 
 
-def test_linked_database_uses_the_lock_of_its_file(root, tmp_path):
+def test_symlinked_database_uses_lock_of_its_target(root, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     write(str(root))
@@ -1093,7 +1093,7 @@ def test_writers_take_turns_after_lock_file_removal(tmp_path):
     assert apart(queue_behind_a_lock_that_is_removed, tmp_path / "lock") == "-+-"
 
 
-def test_kept_lock_reopens_a_replaced_lock_file(tmp_path, monkeypatch):
+def test_kept_lock_reopens_replaced_lock_file(tmp_path, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.1")
     path = str(tmp_path / "lock")
     gate = Gate(path, keep_open=True)
@@ -1136,7 +1136,7 @@ def make_a_manifest_with_an_open_door(root):
     return ids, counts
 
 
-def test_manifest_counts_every_record_of_an_open_door(root):
+def test_manifest_counts_every_record_of_open_door(root):
     ids, counts = apart(make_a_manifest_with_an_open_door, root)
 
     assert counts == [len(ids)] * 2
@@ -1248,7 +1248,7 @@ def mount_read_only(root, view):
     subprocess.run(["mount", "-o", "remount,bind,ro", view], check=True)
 
 
-def test_wal_of_killed_writer_is_readable_on_read_only_folder(root, tmp_path, mounts):
+def test_read_only_folder_with_leftover_wal_is_readable(root, tmp_path, mounts):
     ids, reads, refused, next_write = apart(
         read_through_a_read_only_view, root, tmp_path / "view", within=mounts
     )

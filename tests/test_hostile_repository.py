@@ -234,7 +234,7 @@ def test_git_client_refuses_unlisted_git_command(root):
         try_git(str(root), "fetch")
 
 
-def test_only_the_git_client_module_starts_git():
+def test_only_git_client_module_starts_git():
     """Search all other modules for a list, tuple or call that begins with "git"."""
     starters = []
     for path in sorted((ROOT / "kaizen_components").rglob("*.py")):

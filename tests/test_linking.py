@@ -135,7 +135,7 @@ def test_git_worktree_has_its_own_records(engine, tmp_path):
     assert not (deeper / "AI").exists()
 
 
-def test_nearest_project_above_working_folder_gets_the_record(engine):
+def test_nearest_project_above_working_folder_gets_record(engine):
     run(engine / "kaizen.py", *TASK)
     inner = engine / "vendor" / "other"
     (inner / ".git").mkdir(parents=True)
@@ -144,7 +144,7 @@ def test_nearest_project_above_working_folder_gets_the_record(engine):
     assert has_data(inner)
 
 
-def test_linked_projects_share_only_the_engine(sibling, engine, tmp_path):
+def test_linked_projects_share_only_engine(sibling, engine, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     shutil.copy(LAUNCHER, other)
@@ -159,7 +159,7 @@ def test_linked_projects_share_only_the_engine(sibling, engine, tmp_path):
     )
 
 
-def test_missing_engine_fails_except_in_a_hook(sibling, engine):
+def test_missing_engine_fails_except_in_hook(sibling, engine):
     os.rename(engine, engine.parent / "moved")
     launch = [sys.executable, str(sibling / "kaizen.py")]
     asked = subprocess.run([*launch, "K1"], capture_output=True, text=True)

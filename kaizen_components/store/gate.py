@@ -153,7 +153,7 @@ if fcntl:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
     def lock_out_writers(path: str, seconds: float) -> int:
-        """Take a shared lock, for a reader that writers cannot notice. Return its file, or -1."""
+        """Take a shared lock that keeps writers out. Return its descriptor, or -1 on failure."""
         try:
             fd = os.open(path, os.O_RDONLY)
         except OSError:

@@ -58,7 +58,7 @@ def test_chat_sends_question_and_returns_answer():
     )
 
 
-def test_stream_shows_text_and_usage():
+def test_streamed_answer_shows_text_and_usage():
     seen = []
     with ModelServer([Answer(TEXT)]) as server:
         reply = ask(server, on_text=seen.append)
@@ -132,7 +132,7 @@ def test_retry_waits_as_long_as_server_asks():
 @pytest.mark.parametrize(
     "written", [str, lambda seconds: email.utils.formatdate(time.time() + seconds, usegmt=True)]
 )
-def test_requested_wait_beyond_the_budget_fails(written):
+def test_requested_wait_beyond_budget_fails(written):
     with ModelServer([rate_limited(written(3600))]) as server:
         begun = time.monotonic()
         error = failure(server)
@@ -141,7 +141,7 @@ def test_requested_wait_beyond_the_budget_fails(written):
     assert time.monotonic() - begun < 20 and len(server.requests) == 1
 
 
-def test_retries_end_with_the_time_budget():
+def test_retries_end_with_time_budget():
     with ModelServer([broken(500)]) as server:
         error = failure(server, retry_s=1.0)
 
@@ -188,7 +188,7 @@ SLOW = {
 
 @pytest.mark.parametrize("on_text", [None, str])
 @pytest.mark.parametrize("answer", SLOW.values(), ids=SLOW)
-def test_timeout_covers_the_whole_answer(answer, on_text):
+def test_timeout_covers_whole_answer(answer, on_text):
     if on_text is None and answer.piece_delay_s:
         answer = Answer(
             TEXT, piece_delay_s=0.05
@@ -201,7 +201,7 @@ def test_timeout_covers_the_whole_answer(answer, on_text):
     assert len(server.requests) == 1
 
 
-def test_slow_response_headers_end_at_the_timeout():
+def test_slow_response_headers_end_at_timeout():
     """No read of them takes long, and httpx would wait for ever."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -267,7 +267,7 @@ def test_invalid_answer_is_explained(answer, said):
     assert error.exit_code == 5 and said in error.why and len(server.requests) == 1
 
 
-def test_invalid_pieces_of_an_answer_are_ignored():
+def test_invalid_pieces_of_answer_are_ignored():
     calls = [3, {"function": 4}, {"function": {"name": "f", "arguments": {"a": 1}}}]
     odd = {
         "model": 3,
@@ -296,7 +296,7 @@ def test_nul_and_lone_surrogates_are_replaced():
     assert text == "a\ufffdb\ufffdc\ufffdd" and text.encode()
 
 
-def test_redirect_is_not_followed():
+def test_chat_does_not_follow_redirects():
     with ModelServer([Answer("elsewhere")]) as other:
         there = {"Location": other.url + "/chat/completions"}
         for status in (301, 302, 307, 308):

@@ -76,7 +76,7 @@ def test_every_spelling_of_path_is_stored_as_relative(kaizen, file, root):
         assert kaizen("A1", path=path)["path"] == "docs/guide.md"
 
 
-def test_recording_a_file_again_adds_another_artifact(kaizen, file):
+def test_recording_file_again_adds_another_artifact(kaizen, file):
     file()
     first, second = kaizen("A1", path="a.txt"), kaizen("A1", path="a.txt")
 
@@ -97,7 +97,7 @@ def test_folder_is_recorded_with_its_file_and_byte_counts(kaizen, file, root):
     assert kaizen("A1", path=".")["sha256"] == whole["sha256"]
 
 
-def test_link_out_of_the_project_is_refused(kaizen, file, root, outside):
+def test_link_out_of_project_is_refused(kaizen, file, root, outside):
     file()
     (root / "in.txt").symlink_to("a.txt")
     (root / "leak.bin").symlink_to(outside)
@@ -146,7 +146,7 @@ def test_allow_external_accepts_folders_and_outside_links(kaizen, root, outside)
     assert kaizen("A1", path="../elsewhere/model.bin", allow_external=True)["name"] == "model.bin"
 
 
-def test_hashing_a_file_neither_needs_nor_creates_database(cli, root, outside):
+def test_hashing_file_neither_needs_nor_creates_database(cli, root, outside):
     (root / "a.txt").write_text("x")
     inside = cli("A2", "--path", "a.txt", "--json").json
     external = cli("A2", "--path", str(outside), "--allow-external", "--json").json
@@ -169,7 +169,7 @@ def test_missing_file_creates_no_database(cli, root, code):
 
 
 @pytest.mark.parametrize("hidden", ["a.txt", "docs", "docs/b.txt"])
-def test_unreadable_path_is_unavailable(root, file, tool, hidden):
+def test_unreadable_artifact_path_raises_unavailable(root, file, tool, hidden):
     file("a.txt")
     file("docs/b.txt")
     as_user = (
@@ -188,7 +188,7 @@ def test_unreadable_path_is_unavailable(root, file, tool, hidden):
     assert json.loads(done.stderr)["code"] == "file_unreadable"
 
 
-def test_unreadable_file_content_is_unavailable(kaizen):
+def test_unreadable_artifact_content_raises_unavailable(kaizen):
     error = failure(kaizen, "A1", path="/proc/self/mem", allow_external=True)
 
     assert (error.exit_code, error.code) == (5, "file_unreadable")
@@ -234,7 +234,7 @@ def test_strange_file_name_is_stored_unchanged(cli, root, name):
 
 
 @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, 7, None])
-def test_invalid_path_is_a_usage_error(kaizen, path):
+def test_invalid_path_is_usage_error(kaizen, path):
     assert failure(kaizen, "A1", path=path).exit_code == 2
 
 
@@ -250,7 +250,7 @@ def test_secret_in_title_is_refused(kaizen, file):
     assert failure(kaizen, "A1", path="a.txt", title=token).code == "secret_refused"
 
 
-def test_hashing_a_large_file_blocks_no_writer(cli, root):
+def test_hashing_large_file_blocks_no_writer(cli, root):
     cli("K1")
     with open(root / "large", "wb") as large:
         large.truncate(20_000_000_000)
@@ -289,7 +289,7 @@ def test_artifact_may_name_task_and_any_subject(kaizen, file):
 @pytest.mark.parametrize(
     "given", [{"task_id": "task_nope"}, {"about": "plan_nope"}, {"about": "nope"}]
 )
-def test_artifact_naming_an_unknown_record_is_refused(kaizen, file, given):
+def test_artifact_naming_unknown_record_is_refused(kaizen, file, given):
     file()
     kaizen("W1", title="A task", summary="s")
 
@@ -306,7 +306,7 @@ def test_same_op_id_records_artifact_once(kaizen, file):
     assert len(rows(kaizen)) == 1
 
 
-def test_purging_test_artifacts_keeps_the_ledger_intact(kaizen, file):
+def test_purging_test_artifacts_keeps_ledger_intact(kaizen, file):
     file()
     real = kaizen("A1", path="a.txt")["id"]
     task = kaizen("W1", title="T", summary="s", test=True)["id"]
@@ -337,7 +337,7 @@ def test_files_can_be_recorded_in_batch(kaizen, file, root):
 # A3 and A4
 
 
-def test_artifact_shows_proofs_with_it_as_output(kaizen, file):
+def test_artifact_shows_proofs_whose_output_it_is(kaizen, file):
     file("out.txt")
     file("err.txt")
     out, err = (kaizen("A1", path=name)["id"] for name in ("out.txt", "err.txt"))
@@ -423,7 +423,7 @@ def test_unchanged_file_is_verified(kaizen, file):
     assert (checked["state"], checked["sha256"], checked["path"]) == ("ok", sha256, "a.txt")
 
 
-def test_changed_or_missing_file_exits_7_and_names_both_hashes(kaizen, file, root):
+def test_verify_of_changed_or_missing_file_exits_7(kaizen, file, root):
     before = file("docs/a.txt")
     id = kaizen("A1", path="docs/a.txt")["id"]
     after = file("docs/a.txt", "something else")
@@ -437,7 +437,7 @@ def test_changed_or_missing_file_exits_7_and_names_both_hashes(kaizen, file, roo
     assert "docs/a.txt" in missing.what and before[:12] in missing.why and missing.next
 
 
-def test_mismatch_names_newer_record_of_path(kaizen, file):
+def test_hash_mismatch_names_newer_artifact_of_path(kaizen, file):
     file()
     old = kaizen("A1", path="a.txt")["id"]
     file("a.txt", "newer")
@@ -503,7 +503,7 @@ def test_verify_without_exactly_one_target_is_refused(kaizen, given):
         kaizen("A5", **given)
 
 
-def test_verify_all_continues_after_a_mismatch(kaizen, file, root, outside):
+def test_verify_all_continues_after_mismatch(kaizen, file, root, outside):
     file("old.txt", "first")
     kaizen("A1", path="old.txt")
     file("old.txt", "second")
@@ -627,7 +627,7 @@ def on_screen(output):
     return "".join(line).strip()
 
 
-def test_progress_bar_appears_only_on_a_terminal(cli, root, file):
+def test_progress_bar_appears_only_on_terminal(cli, root, file):
     for number in range(3):
         file(f"{number}.txt")
         cli("A1", "--path", f"{number}.txt")

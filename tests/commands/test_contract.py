@@ -86,7 +86,7 @@ def test_good_specs_have_no_findings(lint):
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
-def test_each_fault_is_reported_with_its_line(lint, ends):
+def test_each_contract_fault_is_reported_with_its_line(lint, ends):
     assert lint(BAD.replace("\n", ends)) == [
         (3, "warning", "vague", "fast"),
         (3, "warning", "vague", "etc"),
@@ -147,14 +147,14 @@ def test_criteria_section_is_recognized_in_every_heading_form(lint, head):
         "We are done when it exits 0.\n",
     ],
 )
-def test_text_without_criteria_fails(lint, text):
+def test_contract_without_criteria_section_fails(lint, text):
     assert [row[:3] for row in lint(text)] == [(1, "error", "missing-criteria")]
 
 
 @pytest.mark.parametrize(
     "text", ["## Done when\n\n## Notes\n- exits 0\n", "**Done when**\n\n## Notes\n- exits 0\n"]
 )
-def test_empty_section_of_criteria_fails(lint, text):
+def test_contract_with_empty_criteria_section_fails(lint, text):
     [(line, severity, rule, title)] = lint(text)
 
     assert (line, severity, rule) == (1, "error", "missing-criteria")
@@ -181,7 +181,7 @@ def test_empty_section_of_criteria_fails(lint, text):
         "Acceptance criteria:\n- exits 0\n\nNotes:\n- lovely talk\n",
     ],
 )
-def test_document_with_only_criteria_passes(lint, text):
+def test_contract_with_only_criteria_passes(lint, text):
     assert lint(text) == []
 
 
@@ -235,7 +235,7 @@ def test_observable_criterion_passes(lint, text):
         "速い。",
     ],
 )
-def test_criterion_without_observable_result_is_an_error(lint, text):
+def test_criterion_without_observable_result_is_error(lint, text):
     assert [row[2] for row in lint(criteria(text))] == ["untestable"]
 
 
@@ -250,7 +250,7 @@ def test_nested_items_make_their_criterion_testable(lint):
 @pytest.mark.parametrize(
     "word", ["fast", "Several", "robust", "seamlessly", "etc", "if\n  possible"]
 )
-def test_vague_word_is_an_error_only_in_criteria(lint, word):
+def test_vague_word_is_error_only_in_criteria(lint, word):
     shown = " ".join(word.split())
 
     assert lint(criteria(f"It exits and is {word} too")) == [(2, "error", "vague", shown)]
@@ -284,7 +284,7 @@ def test_number_outside_its_clause_does_not_excuse_vague_word(lint, text, word):
 
 @pytest.mark.parametrize("word", ["TBD", "tbd", "TODO", "to be decided"])
 @pytest.mark.parametrize("text", ["Format: {}\n\n", "## {}\n\n"])
-def test_placeholder_is_an_error_anywhere(lint, word, text):
+def test_placeholder_is_error_anywhere_in_contract(lint, word, text):
     found = lint("The todo list is long.\n\n" + text.format(word) + criteria("exits 0"))
 
     assert found == [(3, "error", "placeholder", word)]
@@ -357,14 +357,14 @@ def test_lint_takes_linear_time_on_any_text(kaizen, text):
     assert time.process_time() - start < 6
 
 
-def test_findings_are_counted_and_errors_come_first(kaizen):
+def test_contract_findings_are_counted_with_errors_first(kaizen):
     answer = kaizen("Q10", body="It is fast here.\n\n" * 300 + criteria("lovely"))
 
     assert answer["warnings"] == 300 and "200" in answer["hint"]
     assert [row["rule"] for row in answer["findings"]].count("untestable") == 1
 
 
-def test_command_line_prints_findings_and_needs_no_database(cli, root):
+def test_contract_check_prints_findings_without_database(cli, root):
     (root / "spec.md").write_bytes(BAD.encode())
     failed = cli("Q10", "--body-file", "spec.md")
     passed = cli("Q10", "--body", "-", "--json", stdin=GOOD.encode())

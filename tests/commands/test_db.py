@@ -141,7 +141,7 @@ def test_command_search_ranks_exact_code_or_name_first(kaizen, word):
     assert kaizen("K0", intent=word)["records"][0]["code"] == "W13"
 
 
-def test_command_search_without_matches_gives_a_hint(cli):
+def test_command_search_without_matches_gives_hint(cli):
     answer = cli("K0", "zzz qqq")
 
     assert answer.exit_code == 0 and "--help" in answer.out
@@ -154,7 +154,7 @@ def test_command_search_accepts_words_without_quotes(cli):
 # K1, K2, K6
 
 
-def test_k1_creates_the_database_only_once(kaizen):
+def test_k1_creates_database_only_once(kaizen):
     assert kaizen("K1")["created"] is True
     again = kaizen("K1", integrity=True)
 
@@ -162,7 +162,7 @@ def test_k1_creates_the_database_only_once(kaizen):
     assert set(again["integrity"].values()) == {"ok"}
 
 
-def test_integrity_names_broken_reference_and_orphan(kaizen, root):
+def test_integrity_check_names_broken_reference_and_orphan(kaizen, root):
     start(kaizen)
     kaizen.close()
     plain = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
@@ -202,7 +202,7 @@ def test_manifest_has_row_counts_and_hash_of_file(kaizen, root):
     )
 
 
-def test_backup_and_manifest_never_overwrite_a_file(kaizen, root):
+def test_backup_and_manifest_never_overwrite_file(kaizen, root):
     start(kaizen)
     for code in ("K3", "K6"):
         out = root / f"{code}.out"
@@ -227,7 +227,7 @@ def test_backup_is_verified_copy_with_manifest(kaizen, root):
     assert sqlite3.connect(path).execute("SELECT count(*) FROM task").fetchone() == (1,)
 
 
-def test_backup_to_non_utf8_name_is_a_usage_error(cli):
+def test_backup_to_non_utf8_name_is_usage_error(cli):
     cli("K1")
     refused = cli("K3", "--out", b"bk\xff.db", "--json")
 
@@ -255,7 +255,7 @@ def test_backup_never_replaces_file(kaizen, root):
     start(kaizen)
     (root / "mine.db").write_text("mine")
 
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         kaizen("K3", out=str(root / "mine.db"))
     assert (root / "mine.db").read_text() == "mine"
 
@@ -312,7 +312,7 @@ def test_verifying_a_text_file_says_not_a_database(cli, root):
     assert "move" not in answer.err.lower()
 
 
-def test_damaged_copy_fails_verification(kaizen, root):
+def test_damaged_backup_fails_verification(kaizen, root):
     start(kaizen)
     path = root / kaizen("K3")["backup"]
     plain = sqlite3.connect(path)
@@ -450,7 +450,10 @@ def test_batch_line_with_repeated_json_key_is_refused(batch):
     with pytest.raises(Usage) as caught:
         batch('{"command": "W1", "args": {"title": "a", "title": "c", "summary": "b"}}')
 
-    assert caught.value.what == "Line 1: This is not JSON." and "repeated" in caught.value.why
+    assert (
+        caught.value.what == "Line 1: The text is not valid JSON."
+        and "repeated" in caught.value.why
+    )
 
 
 def test_unknown_reference_error_lists_fields_of_its_line(batch):
@@ -490,7 +493,7 @@ def test_batch_with_repeated_op_id_is_replayed_completely(kaizen, batch):
     assert kaizen("W9")["count"] == 1
 
 
-def test_batch_prints_results_like_the_single_commands(cli):
+def test_batch_prints_results_like_single_commands(cli):
     lines = "\n".join(
         [line("W1", title="First", summary="s"), line("W9"), line("W9", status="done")]
     )
@@ -555,7 +558,7 @@ def test_purge_removes_test_revision_of_real_task(kaizen):
 # --op-id
 
 
-def test_repeated_op_id_returns_the_first_result(kaizen):
+def test_repeated_op_id_returns_first_result(kaizen):
     first, second = (start(kaizen, op_id="abc") for _ in range(2))
 
     assert second.pop("replayed") is True
@@ -572,7 +575,7 @@ def test_repeated_op_id_returns_the_first_result(kaizen):
         ("W1", {"actor": "bob"}),
     ],
 )
-def test_op_id_with_other_options_is_a_conflict(kaizen, code, change):
+def test_op_id_with_other_options_is_conflict(kaizen, code, change):
     start(kaizen, op_id="abc")
     with pytest.raises(Conflict, match="op-id"):
         kaizen(code, **{"title": "t", "summary": "s", "op_id": "abc", **change})

@@ -17,7 +17,7 @@ def checks(answer):
     return {row["check"]: row for row in answer["checks"]}
 
 
-def test_healthy_project_has_no_failed_check(kaizen):
+def test_doctor_reports_no_failure_in_healthy_project(kaizen):
     kaizen("W1", title="t", summary="s")
     answer = kaizen("K11")
 
@@ -50,7 +50,7 @@ def test_doctor_fails_on_database_older_than_checkpoint(kaizen, root):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock of SQLite's")
-def test_doctor_names_program_that_bypasses_the_lock(kaizen, root):
+def test_doctor_names_program_that_bypasses_lock(kaizen, root):
     kaizen("W1", title="t", summary="s")
     assert checks(kaizen("K11"))["lock"]["says"] == "no process is writing"
     script = (

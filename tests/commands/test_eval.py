@@ -63,7 +63,7 @@ def test_case_or_run_with_bad_value_is_usage_error(case, given):
         case(**given)
 
 
-def test_fixture_is_stored_relative_to_the_project(kaizen, case, root):
+def test_fixture_is_stored_relative_to_project(kaizen, case, root):
     (root / "evals" / "deep one").mkdir(parents=True)
     (root / "evals" / "deep one" / "a.json").write_text("{}")
 
@@ -168,7 +168,7 @@ def test_case_with_only_skipped_runs_has_no_rate(kaizen, case):
     assert kaizen("Q7", id=id)["results"]["pass_rate"] is None
 
 
-def test_purging_test_runs_keeps_the_log_intact(kaizen, case):
+def test_purging_test_runs_keeps_log_intact(kaizen, case):
     real, trial = case(), case(test=True)
     kaizen("Q4", case_id=trial, outcome="passed")
     kaizen("Q4", case_id=real, outcome="passed", test=True)

@@ -98,7 +98,7 @@ def test_case_set_collects_records_of_four_kinds(kaizen, case, verdict, gotcha, 
     assert kaizen("K8")["verified"] is True
 
 
-def test_manifest_is_stored_with_its_hash_and_filters(kaizen, case):
+def test_case_set_is_stored_with_hash_and_filters(kaizen, case):
     case()
     answer = kaizen("O1", contract="c", query="key", scope="project", since="7d")
     row = kaizen.store.reader().one("SELECT * FROM lab")
@@ -119,7 +119,7 @@ def test_manifest_is_stored_with_its_hash_and_filters(kaizen, case):
     assert (row["title"], row["contract"]) == ("Cases of c", "c")
 
 
-def test_same_records_and_filters_have_same_manifest(kaizen, case, gotcha):
+def test_same_records_and_filters_give_same_manifest(kaizen, case, gotcha):
     case()
     first = kaizen("O1", contract="one")["manifest_hash"]
 
@@ -129,7 +129,7 @@ def test_same_records_and_filters_have_same_manifest(kaizen, case, gotcha):
     assert kaizen("O1", contract="one", category="security")["manifest_hash"] == first
 
 
-def test_revised_gotcha_makes_another_manifest(kaizen, gotcha, put):
+def test_revised_gotcha_changes_manifest_of_case_set(kaizen, gotcha, put):
     record = gotcha()
     first = kaizen("O1", contract="c")["manifest_hash"]
     put("gotcha_revision", gotcha_id=record["id"], rev=2, body="More about it.")
@@ -169,7 +169,7 @@ def test_case_set_query_requires_only_words_after_plus(kaizen, case, verdict, go
     assert refused(kaizen, query='" OR 1 --').exit_code == 1
 
 
-def test_scope_task_and_age_filter_every_kind(kaizen, case, verdict, gotcha, correction):
+def test_scope_task_and_age_filter_every_case_kind(kaizen, case, verdict, gotcha, correction):
     task = kaizen("W1", title="T", summary="S")["id"]
     for add in (case, verdict, gotcha, correction):
         add()
@@ -226,7 +226,7 @@ def test_empty_case_set_exits_1_and_writes_nothing(cli, kaizen):
     assert kaizen("K8")["entries"] == 0
 
 
-def test_test_case_set_is_purged_with_proposals(kaizen, case):
+def test_purge_removes_test_case_set_with_proposals(kaizen, case):
     case()
     lab = kaizen("O1", contract="c", test=True)["id"]
     kaizen("O2", **PROPOSAL, lab_id=lab)
@@ -258,7 +258,7 @@ def propose(kaizen, lab):
     return add
 
 
-def test_body_is_stored_as_file_and_artifact(kaizen, lab, propose, root):
+def test_proposal_body_is_stored_as_file_and_artifact(kaizen, lab, propose, root):
     answer = propose()
     sha256 = hashlib.sha256(PROPOSAL["body"].encode()).hexdigest()
     artifact = kaizen.store.reader().one(
@@ -276,7 +276,7 @@ def test_body_is_stored_as_file_and_artifact(kaizen, lab, propose, root):
     assert kaizen("K8")["verified"] is True
 
 
-def test_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
+def test_proposal_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
     (root / "changes").mkdir()
     (root / "changes" / "one.patch").write_bytes(b"--- a\r\n\xff")
     answers = [
@@ -293,14 +293,14 @@ def test_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
     }
 
 
-def test_proposal_needs_either_patch_or_body(kaizen, lab, root):
+def test_proposal_without_exactly_one_change_is_refused(kaizen, lab, root):
     (root / "one.patch").write_text("x")
     for given in ({}, {"patch": "one.patch", "body": "x"}):
         with pytest.raises(Usage, match="exactly one of --patch and --body"):
             kaizen("O2", lab_id=lab, **WITHOUT_CHANGE, **given)
 
 
-def test_patch_must_be_file_in_project(kaizen, lab, root, tmp_path):
+def test_proposal_patch_that_is_no_project_file_is_refused(kaizen, lab, root, tmp_path):
     (tmp_path / "outside.patch").write_text("x")
     os.symlink(tmp_path / "outside.patch", root / "link.patch")
     os.symlink(root / "nowhere", root / "broken.patch")
@@ -324,7 +324,7 @@ def test_proposal_for_unknown_lab_writes_nothing(kaizen, lab, root):
     assert not (root / "AI" / "work").exists()
 
 
-def test_proposing_the_same_body_restores_a_changed_file(propose, root):
+def test_proposing_same_body_restores_changed_file(propose, root):
     path = root / propose()["path"]
     path.write_text("something else")
     propose()
@@ -341,7 +341,7 @@ def test_read_only_work_folder_records_nothing(kaizen, lab, propose, root):
     assert kaizen("K8")["entries"] == before
 
 
-def test_work_folder_outside_the_project_is_refused(kaizen, lab, propose, root, tmp_path):
+def test_work_folder_outside_project_is_refused(kaizen, lab, propose, root, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", root / "AI" / "work")
 
@@ -391,7 +391,7 @@ def test_proposal_evidence_is_text_or_existing_record(kaizen, propose, put):
             propose(evidence=[wrong])
 
 
-def test_test_evidence_makes_a_test_proposal(kaizen, propose):
+def test_test_evidence_makes_test_proposal(kaizen, propose):
     score = kaizen("T2", name="precision", value=0.7, test=True)["id"]
     propose(evidence=[score])
 
@@ -482,7 +482,7 @@ def test_proposal_with_failed_or_reported_proof_is_not_measured(kaizen, propose,
     }
 
 
-def test_records_about_a_proposal_count_as_its_evidence(kaizen, propose, put):
+def test_records_about_proposal_count_as_its_evidence(kaizen, propose, put):
     by_score, by_proof, by_verdict = (
         propose(title=title)["id"] for title in ("score", "proof", "verdict")
     )
@@ -515,7 +515,7 @@ def test_records_about_a_proposal_count_as_its_evidence(kaizen, propose, put):
         ("higher", 1, 1, 0, 0),
     ],
 )
-def test_gain_is_positive_in_the_better_direction(
+def test_gain_is_positive_in_better_direction(
     kaizen, propose, better, baseline, candidate, gain, relative
 ):
     propose(better=better, baseline=baseline, candidate=candidate, evidence=["seen"])
@@ -524,7 +524,7 @@ def test_gain_is_positive_in_the_better_direction(
     assert (row["gain"], row["relative_gain"]) == (gain, relative)
 
 
-def test_report_filters_by_lab_and_contract(kaizen, lab, propose):
+def test_lab_report_filters_by_lab_and_contract(kaizen, lab, propose):
     other = kaizen("O1", contract="plan-prompt")["id"]
     propose(title="a")
     propose(title="b")
@@ -546,7 +546,7 @@ def test_report_filters_by_lab_and_contract(kaizen, lab, propose):
         kaizen("O3", id="lab_2020")
 
 
-def test_limit_keeps_the_highest_ranked_proposals(kaizen, propose):
+def test_limit_keeps_highest_ranked_proposals(kaizen, propose):
     for candidate in (0.61, 0.9, 0.7):
         propose(candidate=candidate)
     answer = kaizen("O3", limit=2)
@@ -563,7 +563,7 @@ def test_text_report_labels_gain_without_evidence_as_claimed(cli, kaizen, propos
     assert "gain" not in shown.replace("claimed gain", "").replace("claimed relative gain", "")
 
 
-def test_report_without_database_is_not_found(cli):
+def test_lab_report_without_database_is_not_found(cli):
     assert cli("O3").exit_code == 3
     assert cli("O2", "--lab-id", "@last", "--title", "t", "--hypothesis", "h", "--metric", "m", "--baseline", "1",
                "--candidate", "2", "--body", "b").exit_code == 3  # fmt: skip

@@ -91,7 +91,7 @@ def test_lesson_stores_text_task_evidence_and_files(kaizen, src, add, inspect):
     assert (len(kept["paths_hash"]), kept["stale"], added["files"]) == (64, False, 3)
 
 
-def test_glob_without_matches_shows_in_the_receipt(kaizen):
+def test_added_lesson_reports_globs_without_matches(kaizen):
     added = kaizen("G1", **TEXT, paths=["lib/*.py"])
 
     assert added["files"] == 0
@@ -144,7 +144,7 @@ def test_paths_from_outside_project_are_refused(kaizen, path):
         {"evidence": ["x"] * 201},
     ],
 )
-def test_bad_values_are_usage_errors_and_write_nothing(kaizen, bad):
+def test_lesson_with_bad_value_is_not_recorded(kaizen, bad):
     kaizen("K1")
     with pytest.raises(Usage):
         kaizen("G1", **{**TEXT, **bad})
@@ -208,7 +208,7 @@ def test_lesson_without_paths_imports_only_allowed_modules(root, cli, code, as_j
     ] == []
 
 
-def test_first_lesson_creates_the_database_once(cli):
+def test_first_lesson_creates_database_once(cli):
     text = (
         "G1",
         "--title",
@@ -243,7 +243,7 @@ def test_missing_database_is_reported(cli, code):
     assert (answer.exit_code, answer.error["code"]) == (3, "no_database")
 
 
-def test_lessons_can_be_added_promoted_and_retired_in_one_batch(kaizen, root, src):
+def test_lessons_can_be_added_and_retired_in_batch(kaizen, root, src):
     lines = [
         {"command": "G1", "args": {**TEXT, "evidence": ["e"], "paths": ["src/*.py"]}},
         {"command": "L2", "args": {"id": "$1.id"}},
@@ -296,7 +296,7 @@ def test_lesson_lists_sort_by_age_and_queries_by_match(kaizen, request, add, lis
         kaizen(list_, task_id="task_nope")
 
 
-def test_query_adds_the_summary_to_list_columns(kaizen, gotcha):
+def test_lesson_query_adds_summary_to_list_columns(kaizen, gotcha):
     gotcha()
 
     assert set(kaizen("G2")["records"][0]) == {"id", "status", "scope", "at", "test", "title"}
@@ -313,7 +313,7 @@ def test_lessons_are_found_by_their_evidence_and_paths(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("change", [{"title": "New"}, {"summary": "New"}, {"body": "New"}])
-def test_revision_changes_text_and_keeps_history(kaizen, gotcha, change):
+def test_gotcha_revision_changes_text_and_keeps_history(kaizen, gotcha, change):
     id = gotcha(evidence=["e"])
     before = record(kaizen, "G4", id)
     revised = kaizen("G5", id=id, **change)
@@ -341,7 +341,7 @@ def test_revised_gotcha_is_found_by_new_words_only(kaizen, gotcha):
         assert ids(kaizen("G3", query=new)) == ids(kaizen("L10", query=new)) == [id]
 
 
-def test_update_adds_evidence_and_replaces_paths(kaizen, gotcha, src):
+def test_gotcha_update_adds_evidence_and_replaces_paths(kaizen, gotcha, src):
     id = gotcha(evidence=["first"], paths=["src/x.py"])
     before = record(kaizen, "G4", id)
     kaizen("G5", id=id, evidence=["second", "first", id], paths=["src/y.py"])
@@ -354,7 +354,7 @@ def test_update_adds_evidence_and_replaces_paths(kaizen, gotcha, src):
     assert after["record"]["paths_hash"] != before["paths_hash"] and not after["record"]["stale"]
 
 
-def test_update_that_changes_nothing_is_refused(kaizen, gotcha):
+def test_gotcha_update_that_changes_nothing_is_refused(kaizen, gotcha):
     with pytest.raises(Usage, match="changes nothing") as refused:
         kaizen("G5", id=gotcha())
 
@@ -406,7 +406,7 @@ def test_refused_gotcha_status_names_command_that_sets_it(kaizen, gotcha, status
 @pytest.mark.parametrize(
     "before, after", [("active", "retired"), ("retired", "active"), ("superseded", "active")]
 )
-def test_retiring_and_reactivating_need_a_reason(kaizen, gotcha, before, after):
+def test_retiring_and_reactivating_need_reason(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     with pytest.raises(Refused, match="reason") as refused:
         kaizen("G5", id=id, status=after)
@@ -416,7 +416,7 @@ def test_retiring_and_reactivating_need_a_reason(kaizen, gotcha, before, after):
 
 @pytest.mark.parametrize("status", ["promoted", "retired", "superseded"])
 @pytest.mark.parametrize("change", [{"title": "New"}, {"evidence": ["new"]}, {"paths": ["new"]}])
-def test_closed_gotcha_refuses_changes_except_a_note(kaizen, gotcha, status, change):
+def test_closed_gotcha_refuses_changes_except_note(kaizen, gotcha, status, change):
     id = moved(kaizen, gotcha, status)
     with pytest.raises(Refused, match="stay as they are"):
         kaizen("G5", id=id, note="n", **change)
@@ -438,7 +438,7 @@ def test_retired_gotcha_is_revised_when_reactivated(kaizen, gotcha):
 # Inspect
 
 
-def test_inspect_shows_lineage_from_every_step(kaizen, gotcha):
+def test_lesson_shows_lineage_from_every_step(kaizen, gotcha):
     first = gotcha(evidence=["e"])
     second = kaizen("L2", id=first, title="Taught")["id"]
     third = kaizen("L3", id=second, title="Known", waive="Seen for a month.")["id"]
@@ -509,7 +509,7 @@ def test_unknown_lesson_id_is_not_found(kaizen, gotcha, code, noun):
 def test_lesson_is_retired_once_with_its_reason(kaizen, request, kind, inspect):
     id = request.getfixturevalue(kind)()
     assert kaizen("L11", id=id, reason="Over.")[f"{kind}_status"] == "retired"
-    with pytest.raises(Conflict, match="retired already") as refused:
+    with pytest.raises(Conflict, match="already retired") as refused:
         kaizen("L11", id=id, reason="Once more.")
 
     assert "Over." in refused.value.why
@@ -526,7 +526,7 @@ def test_superseded_lesson_and_successor_are_linked(kaizen, request, kind, inspe
     assert record(kaizen, inspect, old)["status"] == "superseded"
     assert record(kaizen, inspect, old)["superseded_by"] == new
     assert [row["id"] for row in kaizen(inspect, id=new)["supersedes"]] == [old]
-    with pytest.raises(Conflict, match=f"superseded by {new} already"):
+    with pytest.raises(Conflict, match=f"already superseded by {new}"):
         kaizen("L11", id=old, reason="Again.")
     with pytest.raises(Refused, match=f"{old} is superseded"):
         kaizen("L11", id=new, reason="A circle.", superseded_by=old)
@@ -568,7 +568,7 @@ def test_promoted_lesson_cannot_be_retired(kaizen, gotcha):
     assert f"L11 --id {became}" in refused.value.next
 
 
-def test_at_last_names_the_actors_newest_lesson(kaizen, gotcha, learning):
+def test_at_last_names_actors_newest_lesson(kaizen, gotcha, learning):
     learning()
     newest = gotcha()
     learning(actor="bob")
@@ -583,7 +583,7 @@ def test_at_last_names_the_actors_newest_lesson(kaizen, gotcha, learning):
 # L10
 
 
-def test_context_by_path_matches_globs_proven_first(kaizen, gotcha, learning, learned, src):
+def test_context_by_path_lists_proven_matches_first(kaizen, gotcha, learning, learned, src):
     proven, pitfall = learned(paths=["src/**"]), gotcha(paths=["src/x.py"])
     taught = learning(paths=["src/*.py"])
     learned(paths=["docs/**"])
@@ -596,7 +596,7 @@ def test_context_by_path_matches_globs_proven_first(kaizen, gotcha, learning, le
     assert ids(kaizen("L10", path=["lib/x.py"])) == []
 
 
-def test_context_by_query_is_ranked_proven_ones_first(kaizen, gotcha, learning, learned):
+def test_context_by_query_lists_proven_matches_first(kaizen, gotcha, learning, learned):
     strong = gotcha(title="Zebra zebra", summary="zebra")
     proven = learned(title="Other", summary="One zebra.")
     weak = gotcha(title="Other", summary="Many other words beside one zebra in a long sentence.")
@@ -688,7 +688,7 @@ def test_context_omits_closed_lessons_and_lists_resolved_last(kaizen, gotcha, le
     )
 
 
-def test_context_uses_the_paths_of_newest_revision(kaizen, gotcha):
+def test_context_uses_paths_of_newest_revision(kaizen, gotcha):
     id = gotcha(paths=["old/*.py"])
     kaizen("G5", id=id, paths=["new/*.py"])
 
@@ -705,7 +705,7 @@ def test_context_refuses_outside_path_and_allows_wordless_query(kaizen, gotcha):
     assert ids(kaizen("L10", query='"* % ( -')) == []
 
 
-def test_text_answer_shows_lineage_evidence_and_staleness(cli, root):
+def test_lesson_text_output_shows_lineage_evidence_and_staleness(cli, root):
     (root / "x.py").write_text("1")
     text = (
         "--title",
@@ -734,7 +734,7 @@ def test_text_answer_shows_lineage_evidence_and_staleness(cli, root):
 # --test and K7
 
 
-def test_references_to_test_records_are_purged(kaizen, gotcha):
+def test_purge_removes_references_to_test_records(kaizen, gotcha):
     kept = gotcha(evidence=["e"])
     task = kaizen("W1", title="T", summary="S", test=True)["id"]
     gotcha(task_id=task)
@@ -751,7 +751,7 @@ def test_references_to_test_records_are_purged(kaizen, gotcha):
     assert kaizen("K8")["verified"]
 
 
-def test_test_promotion_is_purged_whole(kaizen, gotcha):
+def test_purge_removes_test_promotion_completely(kaizen, gotcha):
     id = gotcha(evidence=["e"])
     learning = kaizen("L2", id=id, test=True)["id"]
     kaizen("L3", id=learning, waive="w")
@@ -765,7 +765,7 @@ def test_test_promotion_is_purged_whole(kaizen, gotcha):
     assert kaizen("K8")["verified"]
 
 
-def test_promotion_of_test_record_is_purged_whole(kaizen, gotcha):
+def test_purge_removes_promotion_of_test_record_completely(kaizen, gotcha):
     id = gotcha()
     kaizen("L2", id=id, evidence=[kaizen("W1", title="T", summary="S", test=True)["id"]])
     kaizen("K7")

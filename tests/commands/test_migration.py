@@ -134,7 +134,7 @@ def test_scan_skips_tool_folders_and_outside_links(kaizen, root, tmp_path):
     }  # fmt: skip
 
 
-def test_link_inside_project_is_one_file_with_its_target(kaizen, root):
+def test_scan_lists_link_and_its_target_once(kaizen, root):
     (root / "docs").mkdir()
     (root / "GOTCHA.md").write_text("- One\n")
     (root / "docs" / "GOTCHA.md").symlink_to("../GOTCHA.md")
@@ -184,7 +184,7 @@ def test_roots_limit_migration_and_overlaps_count_once(kaizen, root, lessons):
     ],
 )
 @pytest.mark.parametrize("code", ["M1", "M2", "M3"])
-def test_roots_outside_the_project_are_refused(kaizen, root, lessons, tmp_path, code, roots, error):
+def test_roots_outside_project_are_refused(kaizen, root, lessons, tmp_path, code, roots, error):
     (root / "AI").mkdir()
     (root / "out").symlink_to(tmp_path)
     with pytest.raises(error):
@@ -202,7 +202,7 @@ def test_scan_names_front_matter_and_headings_without_text(kaizen, root):
 # M2
 
 
-def test_preview_equals_the_later_migration(kaizen, root, lessons):
+def test_preview_equals_later_migration(kaizen, root, lessons):
     (root / "GOTCHA.md").write_text("- One writer only\n")
     kaizen("M3")
     (root / "GOTCHA.md").write_text(GOTCHAS)
@@ -261,7 +261,7 @@ def test_search_finds_migrated_entries(kaizen, lessons):
     assert [kind for kind, _ in find_best(db, "日本")] == ["learned"]
 
 
-def test_files_become_stubs_that_name_the_records(kaizen, root, lessons):
+def test_files_become_stubs_that_name_records(kaizen, root, lessons):
     os.chmod(root / "GOTCHA.md", 0o640)
     kaizen("M3")
     stub = (root / "GOTCHA.md").read_text()
@@ -298,7 +298,7 @@ def test_second_migration_changes_nothing(kaizen, root, lessons):
     assert everything(root) == before
 
 
-def test_migrating_a_restored_file_adds_nothing(kaizen, root, lessons):
+def test_migrating_restored_file_adds_nothing(kaizen, root, lessons):
     kaizen("M3")
     stub = (root / "GOTCHA.md").read_bytes()
     (root / "GOTCHA.md").write_bytes(GOTCHAS.replace("\n", "\r\n").encode())
@@ -310,7 +310,7 @@ def test_migrating_a_restored_file_adds_nothing(kaizen, root, lessons):
     assert kaizen("M4")["verified"]
 
 
-def test_text_below_a_stub_is_migrated(kaizen, root, lessons):
+def test_text_below_stub_is_migrated(kaizen, root, lessons):
     kaizen("M3")
     with open(root / "GOTCHA.md", "a") as file:
         file.write("- A new one\n\n## And a section\nWith text.\n")
@@ -368,7 +368,9 @@ BAD = [
 
 
 @pytest.mark.parametrize("data, code, where", BAD, ids=["latin-1", "nul", "utf-16", "too long"])
-def test_unrecordable_file_stops_before_any_write(kaizen, root, lessons, data, code, where):
+def test_unrecordable_file_stops_migration_before_any_write(
+    kaizen, root, lessons, data, code, where
+):
     (root / "GOTCHA.md").write_bytes(data)
     before = everything(root)
     for command in ("M2", "M3"):
@@ -399,7 +401,7 @@ def key():
         ("# G\n\n```\n{key}```\n", 4, "private key"),
     ],
 )
-def test_secret_in_a_file_stops_and_stays_hidden(cli, root, lessons, text, line, kind):
+def test_secret_in_file_stops_migration_and_stays_hidden(cli, root, lessons, text, line, kind):
     (root / "GOTCHA.md").write_text(text.format(token=token(), key=key()))
     for command in ("M1", "M2", "M3"):
         for answer in (cli(command), cli(command, "--json")):
@@ -467,7 +469,7 @@ def test_migration_with_same_op_id_returns_first_answer(kaizen, root, lessons):
     assert kaizen("M3", op_id="more")["added"] == 1
 
 
-def test_batch_replaces_files_only_after_commit(kaizen, root, lessons):
+def test_migration_in_batch_replaces_files_after_commit(kaizen, root, lessons):
     batch = root / "batch.jsonl"
     batch.write_text('{"command": "M3"}\n{"command": "W1", "args": {"title": "t"}}\n')
     with pytest.raises(Usage):
@@ -544,7 +546,7 @@ def test_migration_error_names_unreadable_folder(bound, root, lessons):
     assert answer["passed_over"] == [{"path": "docs", "why": "Permission denied"}]
 
 
-def test_backup_folder_that_cannot_be_written_stops_all(bound, root, lessons):
+def test_unwritable_backup_folder_stops_migration(bound, root, lessons):
     (root / "AI" / "db" / "backups").mkdir(parents=True)
     (root / "AI" / "db" / "backups").chmod(0o555)
     code, error = bound("M3")
@@ -738,7 +740,7 @@ def tampered(kaizen, sql, *params):
         ),
     ],
 )
-def test_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
+def test_migration_verify_names_lost_or_changed_entry(kaizen, lessons, sql, says):
     kaizen("M3")
     tampered(kaizen, sql)
     with pytest.raises(Integrity) as caught:
@@ -752,7 +754,7 @@ def test_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed"])
-def test_missing_or_changed_backup_fails_until_restored(kaizen, root, lessons, damage):
+def test_migration_verify_fails_on_missing_or_changed_backup(kaizen, root, lessons, damage):
     backup = root / kaizen("M3")["files"][0]["backup"]
     backup.unlink() if damage == "missing" else backup.write_text("- Forged\n")
     with pytest.raises(Integrity, match=r"GOTCHA\.md: its backup AI/db/backups/lessons/"):
@@ -785,7 +787,7 @@ def test_migration_report_has_time_counts_and_backup_paths(kaizen, root, lessons
 
 
 @pytest.mark.parametrize("code", ["M4", "M5"])
-def test_verify_without_a_database_is_not_found(kaizen, lessons, code):
+def test_verify_without_database_is_not_found(kaizen, lessons, code):
     with pytest.raises(NotFound):
         kaizen(code)
 

@@ -107,7 +107,7 @@ def test_rule_list_shows_active_rules_and_filters(kaizen, rule):
     assert ids(kaizen("X2", scope="docs", priority="low")) == []
 
 
-def test_list_says_when_there_is_more(kaizen, rule):
+def test_rule_list_says_when_it_is_cut(kaizen, rule):
     for _ in range(3):
         rule()
 
@@ -153,7 +153,7 @@ def test_query_with_search_syntax_is_plain_words(kaizen, rule, query):
 # X6
 
 
-def test_retired_rule_stays_with_reason(kaizen, rule):
+def test_retired_rule_is_kept_with_its_reason(kaizen, rule):
     id = rule()
     retired = kaizen("X6", id="@last", reason="The linter checks it now.")
     inspected = kaizen("X4", id=id)
@@ -168,14 +168,14 @@ def test_retired_rule_stays_with_reason(kaizen, rule):
 def test_rule_is_retired_once(kaizen, rule):
     id = rule()
     kaizen("X6", id=id, reason="The linter checks it now.", actor="carol")
-    with pytest.raises(Conflict, match="retired already") as refused:
+    with pytest.raises(Conflict, match="already retired") as refused:
         kaizen("X6", id=id, reason="Again.")
 
     assert "carol" in refused.value.why and "The linter checks it now." in refused.value.why
     assert len(kaizen("X4", id=id)["revisions"]) == 1
 
 
-def test_retiring_an_unknown_rule_is_refused(kaizen, rule):
+def test_retiring_unknown_rule_is_refused(kaizen, rule):
     rule()
     for ref in ("policy_1999", "task_1", "%", "@last"):
         with pytest.raises(NotFound):
@@ -258,7 +258,7 @@ def test_context_budget_omits_whole_rules_and_names_them(kaizen, rule):
     assert str(sum(cost.values())) in context["hint"]
 
 
-def test_budget_equal_to_needed_tokens_includes_the_rule(kaizen, rule):
+def test_budget_equal_to_needed_tokens_includes_rule(kaizen, rule):
     rule("A" * 100)
     needed = kaizen("X5")["tokens"]
 
@@ -266,7 +266,7 @@ def test_budget_equal_to_needed_tokens_includes_the_rule(kaizen, rule):
     assert kaizen("X5", budget=needed - 1)["rules"] == []
 
 
-def test_omitted_critical_rule_is_named_first(kaizen, rule, cli):
+def test_context_names_omitted_critical_rule_first(kaizen, rule, cli):
     rule("Normal and long", "Long. " * 50)
     critical = rule("Critical and long", "Long. " * 50, priority="critical")
     small = rule("Small", priority="low")
@@ -280,7 +280,7 @@ def test_omitted_critical_rule_is_named_first(kaizen, rule, cli):
 
 
 @pytest.mark.parametrize("budget", [0, 49, -1, 1_000_001, "many", 99.5])
-def test_invalid_budget_is_refused(kaizen, rule, budget):
+def test_context_with_invalid_budget_is_refused(kaizen, rule, budget):
     rule()
     with pytest.raises(Usage):
         kaizen("X5", budget=budget)

@@ -123,7 +123,7 @@ def test_learning_without_evidence_is_labeled_unproven_everywhere(kaizen, gotcha
 
 
 @pytest.mark.parametrize("status", ["resolved", "retired"])
-def test_promoting_an_inactive_gotcha_is_refused(kaizen, gotcha, status):
+def test_promoting_inactive_gotcha_is_refused(kaizen, gotcha, status):
     id = gotcha()
     kaizen("G5", id=id, status=status, note="n")
     with pytest.raises(Refused, match=f"is {status}") as refused:
@@ -134,7 +134,7 @@ def test_promoting_an_inactive_gotcha_is_refused(kaizen, gotcha, status):
     assert kaizen("L2", id=id)["gotcha_id"] == id
 
 
-def test_second_promotion_conflicts_with_the_first(kaizen, learning):
+def test_second_promotion_conflicts_with_first(kaizen, learning):
     second, first = learning()
     third = kaizen("L3", id=second, waive="w")["id"]
     for code, id, became, more in (
@@ -148,13 +148,13 @@ def test_second_promotion_conflicts_with_the_first(kaizen, learning):
     assert kaizen("L4")["count"] == kaizen("L7")["count"] == 1
 
 
-def test_schema_refuses_second_learning_of_a_gotcha(kaizen, learning, recorded):
+def test_schema_refuses_second_learning_of_gotcha(kaizen, learning, recorded):
     _, first = learning()
     with pytest.raises(Conflict, match="refused the record"):
         recorded("learning", title="t", summary="s", scope="project", gotcha_id=first)
 
 
-def test_promotion_with_same_op_id_records_once(kaizen, gotcha):
+def test_promotion_with_same_op_id_returns_first_answer(kaizen, gotcha):
     id = gotcha()
     first, again = (kaizen("L2", id=id, op_id="once") for _ in range(2))
 
@@ -162,7 +162,7 @@ def test_promotion_with_same_op_id_records_once(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("code, noun", [("L2", "gotcha"), ("L3", "learning")])
-def test_promoting_an_unknown_id_is_not_found(kaizen, gotcha, code, noun):
+def test_promoting_unknown_id_is_not_found(kaizen, gotcha, code, noun):
     gotcha()
     with pytest.raises(NotFound):
         kaizen(code, id=f"{noun}_nope")
@@ -177,7 +177,7 @@ def test_lock_of_own_reader_does_not_block_promotion(kaizen, gotcha, monkeypatch
     assert kaizen("L2", id=id)["gotcha_id"] == id
 
 
-def test_evidence_like_an_unknown_id_is_refused(kaizen, gotcha):
+def test_evidence_like_unknown_id_is_refused(kaizen, gotcha):
     id = gotcha()
     with pytest.raises(NotFound):
         kaizen("L2", id=id, evidence=["proof_20261116T031555123Z_0f1e2d3c4b"])
@@ -229,7 +229,7 @@ def test_learned_lesson_copies_texts_and_rehashes_files(kaizen, learning, root):
 
 
 @pytest.mark.parametrize("superseded", [True, False])
-def test_promoting_a_closed_learning_is_refused(kaizen, learning, superseded):
+def test_promoting_closed_learning_is_refused(kaizen, learning, superseded):
     id, _ = learning()
     kaizen("L11", id=id, reason="r", **({"superseded_by": learning()[0]} if superseded else {}))
     with pytest.raises(Refused, match="is superseded" if superseded else "is retired"):
@@ -357,7 +357,7 @@ def test_later_failed_run_overrides_proof_of_promotion(kaizen, learning, recorde
     assert kaizen("L3", id=id)["proof_id"] == again
 
 
-def test_unneeded_waiver_is_not_recorded(kaizen, learning, recorded):
+def test_waiver_for_proven_learning_is_not_recorded(kaizen, learning, recorded):
     id, _ = learning()
     proof = recorded("proof", **WITNESSED, about_id=id)
     promoted = kaizen("L3", id=id, waive="Just in case.")

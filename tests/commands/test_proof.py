@@ -68,7 +68,7 @@ def test_command_killed_by_signal_exits_128_plus_signal(repository, cli):
     assert (ran.exit_code, ran.json["outcome"]) == (137, "failed")
 
 
-def test_words_after_two_dashes_belong_to_the_command(repository, cli):
+def test_words_after_two_dashes_belong_to_command(repository, cli):
     ran = cli(
         "Q1",
         "--run",
@@ -94,12 +94,12 @@ def test_output_of_run_goes_to_stderr_json_to_stdout(repository, cli):
     assert "to out" in ran.err and "to err" in ran.err
 
 
-def test_command_is_run_without_a_shell(repository, cli):
+def test_command_is_run_without_shell(repository, cli):
     assert run(cli, "echo", "$HOME;", "ls").json["outcome"] == "passed"
     assert "$HOME; ls" in run(cli, "echo", "$HOME;", "ls").err
 
 
-def test_timeout_ends_the_whole_process_tree(repository, cli, tmp_path):
+def test_timeout_ends_whole_process_tree(repository, cli, tmp_path):
     mark = tmp_path / "mark"
     script = f"import subprocess, time; subprocess.Popen(['sh', '-c', 'sleep 3; touch {mark}']); time.sleep(60)"
     ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", PYTHON, "-c", script)
@@ -109,7 +109,7 @@ def test_timeout_ends_the_whole_process_tree(repository, cli, tmp_path):
     assert not mark.exists()
 
 
-def test_environment_passes_only_allowed_variables(repository, cli):
+def test_run_gets_only_allowed_environment_variables(repository, cli):
     environment = {"DEPLOY_CREDENTIALS": "abc", "WANTED": "yes", "KAIZEN_PASS_ENV": "WANTED"}
     ran = run(cli, PYTHON, "-c", "import os; print(sorted(os.environ))", env=environment)
 
@@ -151,7 +151,7 @@ def test_secret_as_separate_word_is_refused(repository, cli, words):
     assert cli("Q1", "--run", "--", "echo", *words).exit_code == 1
 
 
-def test_at_last_names_record_from_before_the_run(repository, cli, kaizen):
+def test_at_last_names_record_from_before_run(repository, cli, kaizen):
     task = kaizen("W1", title="before", summary="y")["id"]
     words = [PYTHON, str(_launcher()), "W1", "--title", "during", "--summary", "y"]
     inner = f"import subprocess; subprocess.run({words!r}, env={{'KAIZEN_REPO_ROOT': {str(repository)!r}}}, check=True)"
@@ -161,7 +161,7 @@ def test_at_last_names_record_from_before_the_run(repository, cli, kaizen):
     assert ran.json["task_id"] == task
 
 
-def test_invalid_record_is_refused_before_the_run(repository, cli):
+def test_overlong_command_is_refused_before_run(repository, cli):
     assert cli("Q1", "--run", "--", "sh", "-c", "touch ran #" + "x" * 20_000).exit_code == 2
     assert not (repository / "ran").exists()
     assert (
@@ -213,7 +213,7 @@ def test_large_output_is_capped_but_hashed_whole(repository, cli):
     assert len(text) < 1_100_000
 
 
-def test_bad_arguments_are_refused_before_the_run(repository, cli, kaizen):
+def test_bad_arguments_are_refused_before_run(repository, cli, kaizen):
     kaizen("K1")
     assert cli("Q1", "--run", "--", "no-such-command-here").exit_code == 3
     assert cli("Q1", "--task-id", "task_nope", "--run", "--", "touch", "ran").exit_code == 3
@@ -357,7 +357,7 @@ def test_failed_run_overrides_earlier_pass(task, kaizen, repository):
     ],
     ids=["a changed file", "a new file", "a deleted file", "a changed mode", "a new link"],
 )
-def test_proof_is_stale_after_a_change(change, repository, kaizen):
+def test_proof_is_stale_after_change(change, repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     change(repository)
@@ -446,13 +446,13 @@ def test_test_proof_does_not_close_real_task(repository, kaizen):
     assert refused(kaizen, task) == {"true": "missing"}
 
 
-def test_unknown_task_is_not_found(kaizen):
+def test_closing_unknown_task_is_not_found(kaizen):
     kaizen("K1")
     with pytest.raises(NotFound):
         close(kaizen, "task_x")
 
 
-def test_tree_without_git_skips_tool_folders(root, kaizen):
+def test_tree_hash_without_git_skips_tool_folders(root, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     (root / "__pycache__").mkdir()
@@ -473,7 +473,7 @@ def test_reused_op_id_conflicts_before_running(repository, cli):
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.text("aZ09 _-./'\"\\$", min_size=1, max_size=6), min_size=1, max_size=4))
-def test_command_line_is_normalized_like_a_shell(every):
+def test_quoted_command_line_is_already_normalized(every):
     line = shlex.join(every)
 
     assert words.normalize_command_line("--x", line) == words.join_words(every) == line

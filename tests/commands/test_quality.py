@@ -31,7 +31,7 @@ def artifact(recorded, name="a.txt", test=False):
     )
 
 
-def test_proof_is_shown_with_its_place_in_log(kaizen, recorded):
+def test_q7_shows_proof_with_its_log_entry(kaizen, recorded):
     id = proof(recorded, argv='["pytest","-q"]', exit_code=0)
     shown = kaizen("Q7", id=id[:-1])
 
@@ -60,7 +60,7 @@ def test_verdict_and_eval_run_store_proof_and_artifacts(kaizen, recorded):
     assert kaizen("K8")["verified"]
 
 
-def test_records_on_test_proofs_are_purged(kaizen, recorded):
+def test_purge_removes_records_about_test_proofs(kaizen, recorded):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     trial = {"proof_id": proof(recorded, test=True), "artifact_id": [artifact(recorded, test=True)]}
     for name, value in trial.items():
@@ -72,7 +72,7 @@ def test_records_on_test_proofs_are_purged(kaizen, recorded):
     assert kaizen("K8")["verified"]
 
 
-def test_at_last_names_the_actors_newest_quality_record(kaizen):
+def test_at_last_names_actors_newest_quality_record(kaizen):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     assert kaizen("Q7", id="@last")["id"] == case
     run = kaizen("Q4", case_id=case, outcome="passed")["id"]
@@ -106,7 +106,7 @@ def test_prefix_of_two_records_is_usage_error(kaizen):
         kaizen("Q7", id="case_")
 
 
-def test_reads_never_create_a_database(kaizen, root):
+def test_reading_quality_records_never_creates_database(kaizen, root):
     with pytest.raises(NotFound):
         kaizen("Q7", id="@last")
 

@@ -50,7 +50,7 @@ def test_score_stores_subject_and_source(kaizen):
 @pytest.mark.parametrize(
     "value", ["nan", "inf", "-inf", "1e999", "", "half", True, None, float("nan"), [1], 2e300]
 )
-def test_non_finite_value_is_a_usage_error(kaizen, value):
+def test_non_finite_value_is_usage_error(kaizen, value):
     with pytest.raises(Usage, match="--value"):
         kaizen("T2", name="x", value=value)
     assert not kaizen.store.exists()
@@ -188,13 +188,13 @@ def test_score_aggregates_cover_all_matches_despite_limit(kaizen, score, root, c
         assert group["trend"] == pytest.approx(trend, rel=1e-11)
 
 
-def test_score_query_explains_the_meaning_of_trend(kaizen, score):
+def test_score_query_explains_meaning_of_trend(kaizen, score):
     score(1)
 
     assert "newest third" in kaizen("T4")["meaning"]["trend"]
 
 
-def test_aggregates_separate_names_and_units(kaizen, score):
+def test_score_aggregates_separate_names_and_units(kaizen, score):
     for value in (1, 3):
         score(value, name="time", unit="s")
         score(value * 1000, name="time", unit="ms")
@@ -256,7 +256,7 @@ def test_aggregates_count_thousands_of_scores(kaizen, root):
         assert [row["value"] for row in answer["records"]] == [2_999, 2_998, 2_997, 2_996, 2_995]
 
 
-def test_text_answer_shows_table_of_aggregates(cli):
+def test_score_query_prints_table_of_aggregates(cli):
     for value in ("0.5", "0.7", "0.9"):
         cli("T2", "--name", "coverage", "--value", value)
     shown = cli("T4", "--name", "coverage").out

@@ -109,7 +109,7 @@ def test_valid_source_url_is_stored_unchanged(kaizen, url):
         "doi:10.17487", "https://example.org/<script>", "https://./x", "x" * 5000, "", " ", "a\nb", 7,
     ],
 )  # fmt: skip
-def test_invalid_source_url_is_a_usage_error(kaizen, url):
+def test_invalid_source_url_is_usage_error(kaizen, url):
     assert failure(kaizen, "S1", title="t", tier="primary", url=url).exit_code == 2
 
 
@@ -139,7 +139,7 @@ def test_source_with_bad_value_is_not_recorded(kaizen, given):
     assert found(kaizen) == []
 
 
-def test_time_in_future_is_refused_with_its_reason(kaizen):
+def test_source_time_in_future_is_refused_with_reason(kaizen):
     error = failure(kaizen, "S1", title="t", tier="primary", url=URL, retrieved_at="2999-01-01")
 
     assert "future" in error.what and error.exit_code == 2
@@ -151,7 +151,7 @@ def test_source_commit_of_7_to_64_digits_is_accepted(kaizen, lock, length):
     assert record(kaizen, lock(commit_hash="F" * length))["commit_hash"] == "f" * length
 
 
-def test_local_copy_is_hashed_with_relative_path(kaizen, lock, root):
+def test_local_copy_of_source_is_stored_with_hash(kaizen, lock, root):
     (root / "docs").mkdir()
     (root / "docs" / "rfc.txt").write_text("sorted keys")
     sha256 = hashlib.sha256(b"sorted keys").hexdigest()
@@ -172,7 +172,7 @@ def test_local_copy_is_hashed_with_relative_path(kaizen, lock, root):
     assert "000000000000" in error.why and sha256[:12] in error.why
 
 
-def test_copy_must_be_file_of_project(kaizen, lock, root, tmp_path):
+def test_source_copy_that_is_no_project_file_is_refused(kaizen, lock, root, tmp_path):
     (tmp_path / "outside.txt").write_text("x")
     (root / "leak").symlink_to(tmp_path / "outside.txt")
     os.mkfifo(root / "pipe")
@@ -215,7 +215,7 @@ def test_source_shows_all_its_versions(kaizen, lock):
     assert kaizen("S3", id=line[0])["older"] == kaizen("S3", id=line[4])["newer"] == []
 
 
-def test_test_source_does_not_supersede_a_real_one(kaizen, lock):
+def test_test_source_does_not_supersede_real_one(kaizen, lock):
     real = lock()
     lock(supersedes=real, test=True)
     assert "superseded_by" not in record(kaizen, real) and kaizen("S3", id=real)["newer"] == []
@@ -249,7 +249,7 @@ def test_same_op_id_records_source_once(kaizen):
 # S2
 
 
-def test_sources_are_found_by_words_and_filters(kaizen, lock, root):
+def test_source_list_finds_by_words_and_filters(kaizen, lock, root):
     (root / "guide.txt").write_text("x")
     task = kaizen("W1", title="T", summary="s")["id"]
     rfc = lock("RFC 8785", summary="Canonical JSON", task_id=task)
@@ -303,7 +303,7 @@ def several(kaizen, lock):
 
 
 @pytest.mark.parametrize("format", ["json", "md"])
-def test_export_is_reproducible(kaizen, several, root, format):
+def test_source_export_is_reproducible(kaizen, several, root, format):
     first, second = (kaizen("S4", format=format) for _ in range(2))
     one, two = ((root / answer["path"]).read_bytes() for answer in (first, second))
 
@@ -339,7 +339,7 @@ def test_markdown_export_shows_text_literally(kaizen, several, root):
     )
 
 
-def test_export_of_a_scope_has_only_its_sources(kaizen, several, root):
+def test_export_of_scope_has_only_its_sources(kaizen, several, root):
     answer = kaizen("S4", scope="docs")
 
     assert [
@@ -348,7 +348,7 @@ def test_export_of_a_scope_has_only_its_sources(kaizen, several, root):
     assert kaizen("S4", scope="nothing")["count"] == 0
 
 
-def test_export_never_overwrites_a_file(kaizen, several, root, lock):
+def test_export_never_overwrites_file(kaizen, several, root, lock):
     out = root / "new" / "sources.json"
     first = kaizen("S4", out=str(out))
     before = out.stat().st_mtime_ns

@@ -146,7 +146,7 @@ def test_task_note_adds_revision_without_other_changes(kaizen, task):
     assert [row["note"] for row in kaizen("W10", id=id)["revisions"]] == ["Half way."]
 
 
-def test_update_that_changes_nothing_is_refused(kaizen, task):
+def test_task_update_that_changes_nothing_is_refused(kaizen, task):
     with pytest.raises(Usage, match="changes nothing"):
         kaizen("W2", id=task())
 
@@ -157,7 +157,7 @@ def test_task_may_change_to_every_status(kaizen, task):
         assert kaizen("W2", id=id, status=status)["task_status"] == status
 
 
-def test_list_filters_by_every_column(kaizen, task):
+def test_task_list_filters_by_every_column(kaizen, task):
     plain = task()
     done = task("Done")
     kaizen("W2", id=done, status="done")
@@ -182,7 +182,7 @@ def test_list_filters_by_every_column(kaizen, task):
     assert ids(status="open", scope="docs", actor="bob") == [other]
 
 
-def test_list_says_when_there_is_more(kaizen, task):
+def test_task_list_says_when_it_is_cut(kaizen, task):
     for _ in range(3):
         task()
 
@@ -202,7 +202,7 @@ def test_invalid_time_is_refused(kaizen, task, when):
 # Naming records
 
 
-def test_record_is_named_by_id_unique_prefix_or_at_last(kaizen, task):
+def test_task_is_found_by_id_prefix_or_at_last(kaizen, task):
     first, second = task(), task()
 
     assert record(kaizen, first)["title"]
@@ -210,7 +210,7 @@ def test_record_is_named_by_id_unique_prefix_or_at_last(kaizen, task):
     assert kaizen("W10", id="@last")["id"] == second
 
 
-def test_at_last_names_the_actors_newest_task(kaizen, task):
+def test_at_last_names_actors_newest_task(kaizen, task):
     mine = task()
     task(actor="bob")
 
@@ -233,7 +233,7 @@ def test_ambiguous_prefix_differs_from_unknown_id(kaizen, task):
 # W11, W12
 
 
-def test_ready_sorts_by_urgency_then_oldest(kaizen, task):
+def test_ready_tasks_are_sorted_by_urgency_then_oldest(kaizen, task):
     low, normal, critical, normal2 = (
         task(priority=p) for p in ("low", "normal", "critical", "normal")
     )
@@ -242,7 +242,7 @@ def test_ready_sorts_by_urgency_then_oldest(kaizen, task):
     assert ready(kaizen, limit=1) == [critical]
 
 
-def test_ready_omits_tasks_with_open_blockers(kaizen, task):
+def test_ready_list_omits_tasks_with_open_blockers(kaizen, task):
     first, second = task(), task()
     blocked = task(depends_on=[first, second])
     assert ready(kaizen) == [first, second]
@@ -267,7 +267,7 @@ def test_removing_blocking_link_makes_task_ready(kaizen, task):
     assert blocked not in ready(kaizen)
 
 
-def test_ready_filters_scope_and_test_tasks(kaizen, task):
+def test_ready_list_filters_scope_and_test_tasks(kaizen, task):
     docs, trial = task(scope="docs"), task(test=True)
 
     assert ready(kaizen, scope="docs") == [docs]
@@ -285,7 +285,7 @@ def test_task_that_is_not_open_is_not_ready(kaizen, task, status):
 
 @pytest.mark.parametrize("kind", ["blocks", "parent", "discovered-from"])
 @pytest.mark.parametrize("length", [2, 3, 5])
-def test_cycle_of_links_is_refused(kaizen, task, kind, length):
+def test_cycle_of_task_links_is_refused(kaizen, task, kind, length):
     ids = [task() for _ in range(length)]
     for here, there in pairwise(ids):
         kaizen("W11", id=here, kind=kind, target_id=there)
@@ -295,7 +295,7 @@ def test_cycle_of_links_is_refused(kaizen, task, kind, length):
     assert " -> ".join(ids) in refused.value.why
 
 
-def test_cycle_error_shows_the_shortest_path(kaizen, task):
+def test_cycle_error_shows_shortest_path(kaizen, task):
     start, left, right, far, end = [task() for _ in range(5)]
     for here, there in ((start, left), (left, far), (far, end), (start, right), (right, end)):
         kaizen("W11", id=here, kind="blocks", target_id=there)
@@ -327,7 +327,7 @@ def test_task_links_are_shown_from_both_ends(kaizen, task):
     }
 
 
-def test_invalid_links_are_refused(kaizen, task):
+def test_invalid_task_links_are_refused(kaizen, task):
     child, parent, other = task(), task(), task()
     kaizen("W11", id=child, kind="parent", target_id=parent)
 
@@ -426,7 +426,7 @@ def test_lease_token_grows_with_every_claim(kaizen, task):
         kaizen("W13", id=id, action="release", token=token)
 
 
-def test_holder_can_renew_an_expired_lease(kaizen, task, pass_time):
+def test_holder_can_renew_expired_lease(kaizen, task, pass_time):
     id = task()
     first = kaizen("W13", id=id, ttl_s=1)
     renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=2)
@@ -451,7 +451,7 @@ def test_stale_lease_token_is_refused_by_every_command(kaizen, task, pass_time):
     kaizen("W2", id=id, status="done", token=new, actor="bob")
 
 
-def test_only_the_holder_changes_the_status(kaizen, task):
+def test_only_holder_changes_status(kaizen, task):
     id = task()
     kaizen("W13", id=id, actor="alice")
 
@@ -484,7 +484,7 @@ def test_lease_token_of_another_actor_is_refused(kaizen, task):
     assert "token" not in caught.value.why
 
 
-def test_closing_a_task_ends_its_lease(kaizen, task):
+def test_closing_task_ends_its_lease(kaizen, task):
     id = task()
     token = kaizen("W13", id=id)["token"]
     kaizen("W2", id=id, status="done", token=token)
@@ -510,7 +510,7 @@ def test_closed_task_cannot_be_claimed(kaizen, task, status):
         kaizen("W13", id=id)
 
 
-def test_renew_and_release_need_token(kaizen, task):
+def test_renewing_or_releasing_without_token_is_refused(kaizen, task):
     id = task()
     kaizen("W13", id=id)
     for action in ("renew", "release"):
@@ -632,13 +632,13 @@ def test_ingest_command_for_another_packet_kind_is_refused(kaizen, task):
         '"\\u0000"',
     ],
 )
-def test_payload_that_is_not_json_is_refused(kaizen, task, payload):
+def test_packet_payload_that_is_not_json_is_refused(kaizen, task, payload):
     task()
     with pytest.raises(Usage):
         kaizen("W5", task_id="@last", title="Look", summary="S", payload_json=payload)
 
 
-def test_choices_ignore_case_and_errors_list_them(kaizen, task):
+def test_choice_values_ignore_case_and_errors_list_them(kaizen, task):
     id = task(priority="HIGH")
     assert record(kaizen, id)["priority"] == "high"
 
@@ -646,7 +646,7 @@ def test_choices_ignore_case_and_errors_list_them(kaizen, task):
         task(priority="urgent")
 
 
-def test_packets_are_found_by_their_words(kaizen):
+def test_query_finds_packets_by_their_words(kaizen):
     kaizen("W1", title="t", summary="s")
     for title in ("Find dead links", "Count the words"):
         kaizen("W5", task_id="@last", title=title, summary="s")

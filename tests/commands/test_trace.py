@@ -264,10 +264,10 @@ def test_jsonl_line_may_name_recorded_span_as_parent(kaizen, lines):
 @pytest.mark.parametrize(
     "line, what",
     [
-        ("{", "is not JSON"),
+        ("{", "is not valid JSON"),
         ("[1]", "is not a JSON object"),
         ('"name"', "is not a JSON object"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "is not valid JSON"),
         ({"kind": "run"}, "needs --name"),
         ({"name": "x", "nmae": "y"}, "has no option --nmae"),
         ({"name": "x", "parent": "$2"}, "refers to no earlier result"),
@@ -275,8 +275,8 @@ def test_jsonl_line_may_name_recorded_span_as_parent(kaizen, lines):
         ({"name": "x", "trace_id": "$7"}, "refers to no earlier result"),
         ({"name": "x", "parent": "$x"}, "There is no span"),
         ({"name": "x", "parent": 7}, "must be text"),
-        ({"name": "x", "jsonl": "spans.jsonl"}, "--jsonl inside"),
-        ({"name": "x", "test": True}, "cannot be set in a line"),
+        ({"name": "x", "jsonl": "spans.jsonl"}, "sets --jsonl"),
+        ({"name": "x", "test": True}, "cannot be set in a line of a batch"),
         ({"name": "x", "parent": "$1", "trace_id": "other"}, "another trace"),
     ],
     ids=str,
@@ -311,7 +311,7 @@ def test_jsonl_is_read_from_stdin(cli):
     "stdin, exit_code, code",
     [(b"", 2, "empty_stdin"), (b"\n \n", 2, "bad_value"), (b'{"name": "\xff"}', 2, "not_utf8")],
 )
-def test_invalid_jsonl_is_a_usage_error(cli, stdin, exit_code, code):
+def test_invalid_jsonl_is_usage_error(cli, stdin, exit_code, code):
     done = cli("T1", "--jsonl", "-", "--json", stdin=stdin)
 
     assert (done.exit_code, done.error["code"]) == (exit_code, code)
@@ -427,7 +427,7 @@ def test_prefix_of_span_id_finds_its_named_trace(kaizen):
     assert kaizen("T3", trace_id=span[:-4], format="json")["trace_ids"] == ["mine"]
 
 
-def test_at_last_names_the_actors_newest_trace(kaizen, trace):
+def test_at_last_names_actors_newest_trace(kaizen, trace):
     kaizen("T1", name="bob's", actor="bob", trace_id="theirs")
 
     assert kaizen("T3", trace_id="@last", format="json")["trace_ids"] == [trace]
@@ -487,7 +487,7 @@ def test_report_prints_waterfall_or_json(cli):
     assert cli("T3", "--trace-id", "@last", "--format", "json").json["total"]["wall_ms"] == 50
 
 
-def test_html_report_never_overwrites_a_file(kaizen, trace, root):
+def test_html_report_never_overwrites_file(kaizen, trace, root):
     made = kaizen("T3", trace_id=trace, format="html")
     kaizen("T3", trace_id=trace, format="html", out=str(root / "reports" / "t.html"))
 
@@ -505,7 +505,7 @@ def test_trace_report_writes_text_and_json_files(kaizen, trace, root):
     assert json.loads((root / "t.json").read_text())["trace_ids"] == [trace]
 
 
-def test_report_without_database_is_not_found(cli):
+def test_trace_report_without_database_is_not_found(cli):
     assert cli("T3", "--trace-id", "@last").exit_code == 3
 
 

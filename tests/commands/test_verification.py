@@ -114,13 +114,13 @@ def test_verdict_with_unknown_record_writes_nothing(kaizen, task, verdict, given
         "a b",
     ],
 )
-def test_verdict_evidence_without_an_id_is_stored_as_text(kaizen, verdict, text):
+def test_verdict_evidence_without_id_is_stored_as_text(kaizen, verdict, text):
     verdict(evidence=[text])
 
     assert kaizen("Q7", id="@last")["record"]["evidence"] == [text]
 
 
-def test_verdict_about_a_task_belongs_to_it(kaizen, task, verdict):
+def test_verdict_about_task_belongs_to_it(kaizen, task, verdict):
     id = task()
 
     assert verdict(about=id)["task_id"] == id
@@ -128,7 +128,7 @@ def test_verdict_about_a_task_belongs_to_it(kaizen, task, verdict):
 
 
 @pytest.mark.parametrize("conclusion", CONCLUSION)
-def test_blocking_verdict_without_findings_gets_a_hint(verdict, conclusion):
+def test_blocking_verdict_without_findings_gets_hint(verdict, conclusion):
     assert ("hint" in verdict(conclusion)) is (conclusion in BLOCKING)
     assert "hint" not in verdict(conclusion, findings=["It leaks."])
 
@@ -161,7 +161,7 @@ def test_verdict_with_same_op_id_is_recorded_once(kaizen, task, verdict):
     assert len(rows(kaizen)) == 1
 
 
-def test_verdicts_on_test_records_are_purged(kaizen, task, verdict):
+def test_purge_removes_verdicts_on_test_records(kaizen, task, verdict):
     trial = task(test=True)
     on_task, cites = verdict(task_id=trial)["id"], verdict(evidence=[trial])["id"]
     kept = verdict(summary="Real.")["id"]
@@ -260,7 +260,7 @@ def test_test_verdict_supersedes_no_real_one(kaizen, task, verdict):
 # Q9
 
 
-def test_verdicts_are_found_by_each_filter(kaizen, task, verdict):
+def test_verdict_query_filters_by_every_option(kaizen, task, verdict):
     id = task()
     first = verdict(task_id=id, severity="high")["id"]
     second = verdict("VERIFIED_ACCEPTABLE", task_id=id)["id"]
@@ -278,7 +278,7 @@ def test_verdicts_are_found_by_each_filter(kaizen, task, verdict):
     assert kaizen("Q9", limit=2)["more"] and not kaizen("Q9", limit=3)["more"]
 
 
-def test_verdict_query_names_the_superseding_verdict(kaizen, task, verdict):
+def test_verdict_query_names_superseding_verdict(kaizen, task, verdict):
     id = task()
     old, new = verdict(task_id=id), verdict("VERIFIED_ACCEPTABLE", task_id=id)
     second, first = rows(kaizen)

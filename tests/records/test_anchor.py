@@ -52,7 +52,7 @@ def test_write_warns_when_anchors_have_more_entries(
     assert anchor.AnchorFile(path).append("o", grown(6), grown(7)) is None
 
 
-def test_next_anchor_after_a_lost_one_gives_no_warning(tmp_path):
+def test_next_anchor_after_lost_one_gives_no_warning(tmp_path):
     path = str(tmp_path / "checkpoints")
     anchor.AnchorFile(path).append("o", grown(0), grown(1))
 

@@ -34,13 +34,13 @@ values = st.recursive(
 
 
 @given(values)
-def test_canonical_json_parses_to_the_same_value(value):
+def test_canonical_json_parses_to_same_value(value):
     assert json.loads(encode_canonical(value)) == value
     assert json.loads(encode_compact(value)) == value
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_formatted_number_parses_to_the_same_number(value):
+def test_formatted_number_parses_to_same_number(value):
     assert float(format_number(value)) == value
 
 

@@ -38,7 +38,7 @@ def outside(tmp_path):
         ("..a/..b", "..a/..b"),
     ],
 )
-def test_path_is_relative_to_the_project(root, monkeypatch, given, stored):
+def test_path_is_relative_to_project(root, monkeypatch, given, stored):
     (root / "docs").mkdir()
     monkeypatch.chdir("/")
 
@@ -174,7 +174,7 @@ def test_special_file_is_refused_at_once(root, kind):
         files.hash_file(str(root / "special"))
 
 
-def test_hashing_a_fifo_is_refused_without_waiting(root, monkeypatch):
+def test_hashing_fifo_is_refused_without_waiting(root, monkeypatch):
     os.mkfifo(root / "pipe")
     (root / "file").write_text("x")
     regular = os.stat(root / "file")
@@ -292,7 +292,7 @@ def test_git_folders_are_left_out_at_every_depth(folder):
     assert hash_of(folder) == before
 
 
-def test_line_break_in_name_changes_the_hash(root):
+def test_line_break_in_name_changes_hash(root):
     one, two = root / "one", root / "two"
     one.mkdir()
     two.mkdir()

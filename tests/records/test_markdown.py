@@ -75,7 +75,7 @@ def test_heading_without_text_is_reported_as_bare():
     assert page.bare == [(3, "Empty"), (10, "Last")]
 
 
-def test_underlined_text_without_content_below_is_a_paragraph():
+def test_underlined_text_without_content_below_is_paragraph():
     assert texts("## A\n\nOne.\n\nTwo\nlines.\n---\n\n## B\nText.") == [
         "One.\n\nTwo\nlines.\n---",
         "Text.",
@@ -125,7 +125,7 @@ def test_stub_has_no_entries():
     assert not read_page("- One").is_stub
 
 
-def test_text_added_between_stub_lines_is_an_entry():
+def test_text_added_between_stub_lines_is_entry():
     lines = STUB.split("\n")
     for at in range(len(lines)):
         page = read_page("\n".join([*lines[:at], "- A new one", *lines[at:]]))
@@ -142,7 +142,7 @@ def test_stub_mark_of_another_format_hides_no_text():
     assert texts("<!-- kaizen:stub v9 what -->\nText.\n") == ["Text."]
 
 
-def test_stub_text_has_the_hash_of_its_version():
+def test_stub_text_has_hash_of_its_version():
     """Files out there have them: with other words, the lines of an old stub would be taken for lessons. Make a v2."""
     made = [
         render_stub(kind, count, "2026-11-16", "b.md")
@@ -166,7 +166,7 @@ def test_stub_text_has_the_hash_of_its_version():
         ("- a\u2028b\u0085c\x0bd", "a b c d"),
     ],
 )
-def test_title_is_the_first_sentence(text, expected):
+def test_title_is_first_sentence(text, expected):
     assert titles(text) == [expected]
 
 

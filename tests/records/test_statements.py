@@ -103,7 +103,7 @@ class Recorder:
         ({"actor": "x"}, "actor"),
     ],
 )
-def test_filtered_list_uses_the_index_of_its_filter(kaizen, filters, index):
+def test_filtered_list_uses_index_of_its_filter(kaizen, filters, index):
     kaizen("K1")
     recorder = Recorder()
     names = ("status", "actor", "scope", "priority", "holder", "since", "until")

@@ -17,7 +17,7 @@ from kaizen_components.store.gate import is_held
 TASK = {"title": "A task", "summary": "That somebody wrote."}
 
 
-def test_two_open_doors_append_to_the_same_log(kaizen, root):
+def test_two_open_doors_append_to_same_log(kaizen, root):
     other = Door(str(root), keep_open=True)
     written = [
         door("W1", **TASK)["log_index"] for _ in range(5) for door in (kaizen, other, kaizen)
@@ -28,7 +28,7 @@ def test_two_open_doors_append_to_the_same_log(kaizen, root):
     assert kaizen("K8")["entries"] == 15
 
 
-def test_write_after_refused_batch_continues_the_log(kaizen):
+def test_write_after_refused_batch_continues_log(kaizen):
     kaizen("W1", **TASK)
     with pytest.raises(KaizenError):
         kaizen("K5", file=str(_batch(kaizen)))
@@ -79,7 +79,7 @@ def test_door_works_after_interrupts_at_random_moments(kaizen):
     assert kaizen("K8")["verified"]
 
 
-def test_door_recreates_a_removed_data_folder(kaizen, root):
+def test_door_recreates_removed_data_folder(kaizen, root):
     kaizen("W1", **TASK)
     shutil.rmtree(root / "AI")
 

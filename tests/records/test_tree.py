@@ -28,7 +28,7 @@ def hash_of(root, cache=None):
     return read_working_tree(str(root), cache and str(cache)).sha256
 
 
-def test_committing_does_not_change_the_tree_hash(repository, tmp_path):
+def test_committing_does_not_change_tree_hash(repository, tmp_path):
     plain = tmp_path / "plain"
     (plain / "sub").mkdir(parents=True)
     (plain / "a.txt").write_text("a")
@@ -37,7 +37,7 @@ def test_committing_does_not_change_the_tree_hash(repository, tmp_path):
     assert hash_of(repository) == hash_of(plain)
 
 
-def test_tree_hash_follows_the_documented_format(root):
+def test_tree_hash_follows_documented_format(root):
     import hashlib
 
     (root / "b").write_text("x")
@@ -51,7 +51,7 @@ def test_tree_hash_follows_the_documented_format(root):
     assert hash_of(root) == hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def test_hash_cache_never_hides_a_changed_file(repository, tmp_path):
+def test_hash_cache_never_hides_changed_file(repository, tmp_path):
     cache = tmp_path / "cache.json"
     old = time.time() - 100
     os.utime(repository / "a.txt", (old, old))
@@ -74,7 +74,7 @@ def test_broken_hash_cache_is_ignored(repository, tmp_path, content):
     assert hash_of(repository, cache) == hash_of(repository)
 
 
-def test_files_with_unusual_names_change_the_hash(repository):
+def test_files_with_unusual_names_change_hash(repository):
     first = hash_of(repository)
     for name in (b"with\nnewline", b" blank ", b"broken-\xff", "ümlaut".encode()):
         with open(os.path.join(os.fsencode(repository), name), "wb"):

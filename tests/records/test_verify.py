@@ -122,7 +122,7 @@ def test_unchanged_ledger_verifies_without_warning(ledger):
     assert report["anchors"] > 5 and report["warning"] is None
 
 
-def test_verify_names_the_edited_record(ledger):
+def test_verify_names_edited_record(ledger):
     ledger.sql("UPDATE task SET title = 'Changed' WHERE seq = 1")
     found = ledger.problem()
 
@@ -171,7 +171,7 @@ def test_removed_record_with_recomputed_hashes_is_reported_as_edit(ledger):
     assert found.code == "ledger_edit" and f"log index {gone - 1}" in found.why
 
 
-def test_anchors_reveal_a_rewritten_history(ledger):
+def test_anchors_reveal_rewritten_history(ledger):
     ledger.sql("UPDATE task SET title = 'Rewritten' WHERE seq = 1", "DELETE FROM task_state",
                "INSERT INTO task_state SELECT * FROM task_fold")  # fmt: skip
     ledger.rehash()
@@ -180,7 +180,7 @@ def test_anchors_reveal_a_rewritten_history(ledger):
     assert found.code == "ledger_edit" and "log index 0" in found.why and "anchor" in found.what
 
 
-def test_later_write_does_not_hide_a_rewritten_history(ledger):
+def test_later_writes_do_not_hide_rewritten_history(ledger):
     ledger.sql("UPDATE task SET title = 'Rewritten' WHERE seq = 1")
     ledger.rehash()
     door = Door(str(ledger.root))
@@ -192,7 +192,7 @@ def test_later_write_does_not_hide_a_rewritten_history(ledger):
     assert found.code == "ledger_edit" and "log index 0" in found.why
 
 
-def test_two_later_entries_do_not_hide_a_rollback(ledger, tmp_path):
+def test_two_later_entries_do_not_hide_rollback(ledger, tmp_path):
     shutil.copy(ledger.path, tmp_path / "older.db")
     door = Door(str(ledger.root))
     door("W1", title="Lost", summary="s")
@@ -232,7 +232,7 @@ def test_verify_names_changed_schema_object(ledger, statement, name):
         Door(str(ledger.root))("K1", integrity=True)
 
 
-def test_foreign_table_and_index_are_accepted(ledger):
+def test_verify_accepts_foreign_table_and_index(ledger):
     plain = sqlite3.connect(ledger.path)
     plain.execute("CREATE TABLE mine (x UNIQUE)")
     plain.execute("CREATE INDEX mine_x ON mine (x)")
@@ -272,7 +272,7 @@ def test_damaged_hash_frontier_raises_integrity_in_every_command(ledger, stateme
     door.close()
 
 
-def test_anchors_reveal_a_reordered_history(ledger):
+def test_anchors_reveal_reordered_history(ledger):
     columns = "at, actor, command, kind, record_id, test, content_hash"
     one, two = ledger.sql(
         f"SELECT {columns} FROM log WHERE record_id GLOB 'task_*' AND test = 0 ORDER BY seq LIMIT 2"
@@ -311,7 +311,7 @@ def test_restored_older_file_is_reported_as_rollback(ledger, tmp_path):
     assert ledger.problem().code == "ledger_rollback", "writing on does not hide it"
 
 
-def test_verification_without_anchors_returns_a_warning(ledger):
+def test_verification_without_anchors_returns_warning(ledger):
     os.unlink(ledger.anchors)
 
     assert "cannot be seen" in ledger.verify()["warning"]
@@ -353,7 +353,7 @@ def every_value(ledger):
                 yield table, column, seq, kind, value
 
 
-def test_one_changed_byte_per_value_is_found(ledger):
+def test_verify_finds_one_changed_byte_per_value(ledger):
     """One byte a value here; bench.py and the stand-alone verifier's tests flip every byte."""
     tried = 0
     pristine = ledger.path.read_bytes()
@@ -392,7 +392,7 @@ def test_log_value_of_another_type_is_found(ledger, column, value):
     assert ledger.problem().exit_code == 7
 
 
-def test_text_changed_to_a_blob_is_found(ledger):
+def test_text_changed_to_blob_is_found(ledger):
     raw = bytearray(ledger.path.read_bytes())
     title = raw.index(b"One\xc3\x9cn\xc3\xaf")  # title and summary lie side by side in the row
     header = raw.rindex(

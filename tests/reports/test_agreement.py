@@ -36,7 +36,7 @@ def test_task_cost_includes_child_spans_in_every_report(kaizen, report_data):
     assert report_data("R1", id=task)["data"]["cost"]["cost_usd"] == 10
 
 
-def test_canceling_a_task_removes_its_open_objection(kaizen, report_data):
+def test_canceling_task_removes_its_open_objection(kaizen, report_data):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It does not work.")
     assert [point["what"] for point in report_data("R8")["data"]["next"]] == ["Open objection"]
@@ -57,14 +57,14 @@ def test_task_flow_caption_names_its_starting_counts(kaizen, report_data):
     assert "The areas begin at 0 done and 0 canceled tasks" in text
 
 
-def test_proof_report_without_matches_says_no_proof_fits(kaizen):
+def test_proof_report_without_matches_says_no_proof_matches(kaizen):
     kaizen("Q1", title="Looked at it.")
 
     assert "No proof matches." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
     assert "No proof matches." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
 
 
-def test_since_is_read_in_given_timezone(kaizen, monkeypatch, report_data):
+def test_since_option_uses_given_timezone(kaizen, monkeypatch, report_data):
     start(kaizen)
     documents = []
     for zone in ("UTC", "Asia/Kathmandu"):
@@ -112,7 +112,7 @@ def test_machine_dependent_timezone_is_refused(cli, name):
     assert cli("R8", "--timezone", name, "--out", "-").exit_code == 2
 
 
-def test_time_after_year_9999_is_refused(cli):
+def test_report_time_after_year_9999_is_refused(cli):
     cli("K1")
     answer = cli(
         "R1",

@@ -43,7 +43,7 @@ def period(unit, zone="UTC", at=NOW, **given):
         ("year", 9998, date(9998, 1, 1), date(9998, 12, 31), "year 9997"),
     ],
 )
-def test_named_period_has_days_and_period_before(unit, given, first, last, before):
+def test_named_period_has_days_and_preceding_period(unit, given, first, last, before):
     result = period(unit, given=given)
 
     assert (result.first, result.last, result.before_name) == (first, last, before)

@@ -132,7 +132,7 @@ def test_chart_without_values_is_not_drawn():
     assert draw(chart.draw_lines, series={"one": [None, 0]}) is None
 
 
-def test_bars_start_at_zero_and_stack():
+def test_stacked_bars_start_at_zero():
     block = draw(series={"passed": [3, 0], "failed": [1, 2]})
     lower, upper, alone = block["marks"]
 
@@ -162,7 +162,7 @@ def test_explicit_tone_overrides_colour_of_series_name():
     assert [entry["pattern"] for entry in block["legend"]] == [0, 1, 2]
 
 
-def test_legend_lists_series_with_marks():
+def test_chart_legend_omits_series_without_values():
     assert draw()["legend"] == []
     assert list_texts(draw(series={"passed": [1, 0], "timeout": [0, 0]})["legend"]) == ["passed"]
 
@@ -178,7 +178,7 @@ def test_line_chart_has_gap_where_value_is_missing():
     assert [len(mark["dots"]) for mark in block["marks"]] == [4, 2]
 
 
-def test_each_stacked_area_begins_on_the_one_below():
+def test_each_stacked_area_begins_on_one_below():
     block = draw(chart.draw_areas, series={"done": [1, 2], "open": [2, 1]})
     done_points, open_points = (
         [tuple(map(float, point.split(","))) for point in mark["points"].split()]
@@ -195,7 +195,7 @@ def test_area_chart_with_one_label_has_visible_width():
     assert len({point.split(",")[0] for point in block["marks"][0]["points"].split()}) == 2
 
 
-def test_wide_tick_labels_increase_the_left_margin():
+def test_wide_tick_labels_increase_left_margin():
     block = draw(series={"one": [1, 2_000_000]})
 
     assert block["left"] > draw()["left"]

@@ -185,7 +185,7 @@ def test_comparison_has_every_number_for_model_and_agents(kaizen, root, notes, o
     assert "2.0 adds /health." in page and "accepted, aborted" in page and "../app" in page
 
 
-def test_side_with_a_single_run_has_no_interval(kaizen, root, notes):
+def test_side_with_single_run_has_no_interval(kaizen, root, notes):
     put(root, changed(lambda given: given.update(name="short-notes")))
     notes(EMPTY_NOTES, GOOD_NOTES)
     notes(GOOD_NOTES)

@@ -36,7 +36,7 @@ def test_pass_rate_ignores_skipped_runs(kaizen, case):
     assert row["last_outcome"] == "error"
 
 
-def test_trend_compares_newest_with_oldest_third(kaizen, case):
+def test_eval_trend_compares_newest_with_oldest_third(kaizen, case):
     case("failed:0.1 failed:0.2 passed:0.5 passed:0.5 passed:0.8 passed:1.0")
     row = read_case(kaizen)
 
@@ -45,7 +45,7 @@ def test_trend_compares_newest_with_oldest_third(kaizen, case):
     assert row["mean_score"] == pytest.approx(0.5167)
 
 
-def test_two_runs_have_no_trend(kaizen, case):
+def test_case_with_two_runs_has_no_trend(kaizen, case):
     case("failed:0.1 passed:0.9")
 
     assert read_case(kaizen)["pass_trend"] is None and read_case(kaizen)["score_trend"] is None

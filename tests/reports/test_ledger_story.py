@@ -40,7 +40,7 @@ def start(kaizen, title="README polish", **more):
 # Sentences
 
 
-def test_every_kind_has_a_sentence_for_several_entries():
+def test_every_kind_has_sentence_for_several_entries():
     assert all("40" in summarize_entries(kind, 40) for kind in KINDS)
 
 
@@ -55,7 +55,7 @@ def test_ledger_report_describes_every_kind_from_its_record(kaizen, root):
     assert not any("None" in entry["what"] for entry in result["entries"])
 
 
-def test_each_change_of_a_task_has_its_sentence(kaizen):
+def test_each_change_of_task_has_its_sentence(kaizen):
     start(kaizen, done_when=["true"])
     kaizen("W13", id="@last", actor="agent")
     kaizen("W2", id="@last", note="Looked around.")
@@ -74,7 +74,7 @@ def test_each_change_of_a_task_has_its_sentence(kaizen):
     ]
 
 
-def test_json_has_newest_entries_first(cli):
+def test_ledger_json_has_newest_entries_first(cli):
     for number in range(5):
         cli("W1", "--title", f"Task {number}", "--summary", "s")
 
@@ -123,7 +123,7 @@ def test_several_entries_of_one_kind_become_one_line(kaizen):
 # Days and actors
 
 
-def test_days_follow_timezone_and_newest_comes_first(kaizen, at):
+def test_ledger_days_follow_timezone_newest_first(kaizen, at):
     at(0)
     start(kaizen, "Noon")
     at(11.5)
@@ -154,7 +154,7 @@ def test_day_without_entries_shows_zero(kaizen, at):
     assert "the busiest of 2 days with entries" in text
 
 
-def test_entries_of_a_day_are_grouped_by_actor(kaizen):
+def test_entries_of_day_are_grouped_by_actor(kaizen):
     start(kaizen, "One", actor="ada")
     start(kaizen, "Two", actor="ben")
     start(kaizen, "Three", actor="ada")
@@ -177,7 +177,7 @@ def test_actor_option_does_not_filter_ledger_entries(kaizen):
     assert kaizen("A3", id=result["artifact_id"])["record"]["actor"] == "ben"
 
 
-def test_time_and_query_select_entries(kaizen, at):
+def test_ledger_report_filters_by_time_and_query(kaizen, at):
     for hour, title in ((0, "Cache"), (1, "Gate"), (2, "Cache again")):
         at(hour)
         start(kaizen, title)
@@ -210,7 +210,7 @@ def test_ledger_report_is_reproducible(kaizen, root, format):
     assert again["document"] == first["document"]
 
 
-def test_hostile_text_is_escaped(kaizen):
+def test_ledger_report_escapes_hostile_text(kaizen):
     title = "<script>alert(1)</script> \x1b[31m \u202e`x` | **b** [a](javascript:1) \" & '"
     start(kaizen, title, body="x" * 1_000_000)
     kaizen("W2", id="@last", note="<img src=x onerror=alert(1)>\n# no heading\n- no point")
@@ -226,7 +226,7 @@ def test_hostile_text_is_escaped(kaizen):
     assert len(html) < 40_000
 
 
-def test_report_without_entries_says_so(kaizen):
+def test_ledger_report_without_entries_says_so(kaizen):
     kaizen("K1")
 
     assert "Nothing is recorded yet." in read_document(kaizen)
@@ -260,7 +260,7 @@ def test_tampered_ledger_exits_7_without_report(cli, root):
     assert list((root / "AI" / "db" / "exports").glob("*")) == []
 
 
-def test_unknown_checkpoint_is_not_found(kaizen):
+def test_ledger_report_at_unknown_checkpoint_is_not_found(kaizen):
     start(kaizen)
 
     with pytest.raises(NotFound):

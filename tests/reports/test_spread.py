@@ -25,7 +25,7 @@ def test_month_after_january_31_is_not_skipped():
     )  # fmt: skip
 
 
-def test_day_depends_on_timezone():
+def test_day_of_event_depends_on_timezone():
     half_past = "2026-11-16T18:30:00.000Z"  # midnight in Kolkata, which is half an hour off
 
     assert labels("day", half_past, zone=Zone("Asia/Kolkata"))[1] == [("2026-11-17", 1)]

@@ -56,7 +56,7 @@ def test_topic_report_accepts_query_without_its_option(cli):
     assert answer.exit_code == 0 and "Task: The write gate" in answer.out
 
 
-def test_every_hit_names_a_working_command(kaizen, cli, root):
+def test_every_hit_names_working_command(kaizen, cli, root):
     record_every_kind(kaizen, root)
     words = (
         "title short text seen fine case pattern source name later often long "
@@ -81,7 +81,7 @@ def test_hits_are_counted_by_kind_and_by_month(kaizen):
 
 
 def test_truncated_search_reports_minimum_hits(kaizen, monkeypatch):
-    monkeypatch.setattr(ranking, "LOOKED_MAX", 2)
+    monkeypatch.setattr(ranking, "MATCHES_MAX", 2)
     ids = [task(kaizen, "The gate") for _ in range(4)]
     found_report = report(kaizen, "gate")
 

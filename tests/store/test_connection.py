@@ -87,7 +87,7 @@ def test_non_utf8_text_raises_integrity(connection, path):
         connection.rows("SELECT x FROM t")
 
 
-def test_locked_database_raises_busy(connection, path):
+def test_writing_to_locked_database_raises_busy(connection, path):
     script = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN EXCLUSIVE'); "
     script += "print('locked', flush=True); sys.stdin.read()"
     # In a process of its own: file locks of one process do not exclude each other.
@@ -102,7 +102,7 @@ def test_locked_database_raises_busy(connection, path):
     other.communicate()
 
 
-def test_text_file_raises_integrity(tmp_path):
+def test_opening_text_file_raises_integrity(tmp_path):
     path = tmp_path / "notes.db"
     path.write_bytes(b"just some text, long enough to be read as a header of a file" * 20)
 
@@ -111,7 +111,7 @@ def test_text_file_raises_integrity(tmp_path):
         connection.value("SELECT count(*) FROM sqlite_master")
 
 
-def test_reader_cannot_write(connection, path):
+def test_read_only_connection_cannot_write(connection, path):
     reader = Connection(path, read_only=True)
 
     with pytest.raises(Unavailable):
@@ -119,7 +119,7 @@ def test_reader_cannot_write(connection, path):
     reader.close()
 
 
-def test_reader_does_not_create_a_file(tmp_path):
+def test_reader_does_not_create_file(tmp_path):
     with pytest.raises(Unavailable):
         Connection(str(tmp_path / "nothing.db"), read_only=True)
     assert os.listdir(tmp_path) == []
@@ -138,7 +138,7 @@ def test_reader_opens_file_names_with_special_characters(tmp_path, name):
     reader.close()
 
 
-def test_closed_connection_can_be_closed_but_not_used(connection):
+def test_closed_connection_accepts_only_another_close(connection):
     connection.close()
     connection.close()
 
@@ -188,7 +188,7 @@ class TestQueuedRows:
 
         assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
 
-    def test_new_write_rolls_back_an_uncommitted_one(self, connection):
+    def test_new_write_rolls_back_uncommitted_one(self, connection):
         connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.flush()
@@ -266,7 +266,7 @@ def test_unfinished_or_second_statement_raises_assertion_error(text):
         list(split_statements(text))
 
 
-def test_help_without_click_names_the_setup_script(tmp_path):
+def test_help_without_click_names_setup_script(tmp_path):
     script = (
         "import sys; sys.modules['click'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['W1', '--help']))"
@@ -300,7 +300,7 @@ def test_unsupported_python_prints_one_error_line():
         )
 
 
-def test_missing_driver_error_names_the_setup_script(tmp_path):
+def test_missing_driver_error_names_setup_script(tmp_path):
     script = (
         "import sys; sys.modules['libsql'] = sys.modules['libsql_experimental'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['W1', '--title', 't', '--summary', 's', '--json']))"

@@ -54,7 +54,7 @@ def test_help_and_invalid_commands_create_no_database(cli, root, argv):
     assert os.listdir(root) == []
 
 
-def test_first_write_creates_and_announces_the_database(cli, root):
+def test_first_write_creates_and_announces_database(cli, root):
     first, second = (cli("W1", "--title", "t", "--summary", "s") for _ in range(2))
 
     assert "note: Created the database AI/db/kaizen.db." in first.err
@@ -191,7 +191,7 @@ def test_failed_migration_changes_nothing(root, next_version):
     assert not os.listdir(root / "AI" / "db" / "backups")
 
 
-def test_failed_second_migration_keeps_and_names_the_backup(root, next_version, monkeypatch):
+def test_failed_second_migration_keeps_and_names_backup(root, next_version, monkeypatch):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
     (pathlib.Path(migrate.FOLDER) / f"{NEXT + 1:04d}_broken.sql").write_text(
@@ -227,7 +227,7 @@ def test_backup_remains_if_commit_of_migration_is_uncertain(root, next_version, 
     assert len(os.listdir(root / "AI" / "db" / "backups")) == 1
 
 
-def test_older_engine_leaves_a_newer_database_unchanged(cli, root):
+def test_older_engine_leaves_newer_database_unchanged(cli, root):
     cli("W1", "--title", "t", "--summary", "s")
     plain = sqlite3.connect(db_path(root))
     plain.execute("PRAGMA user_version = 99")
@@ -320,7 +320,7 @@ def test_failed_first_write_keeps_link_and_removes_target(cli, root):
     assert db_path(root).is_symlink() and cli("K8").exit_code == 0
 
 
-def test_interrupt_after_first_commit_keeps_the_record(root, monkeypatch):
+def test_interrupt_after_first_commit_keeps_record(root, monkeypatch):
     door = Door(str(root), keep_open=True)
     commit = Connection.commit
 
@@ -392,7 +392,7 @@ def test_failed_first_write_keeps_existing_folders(cli, root):
     assert [path.name for path in sorted(root.rglob("*"))] == ["AI", "db", "exports", "note.md"]
 
 
-def test_write_does_not_create_a_missing_root(cli, tmp_path):
+def test_write_does_not_create_missing_root(cli, tmp_path):
     answer = cli(
         "W1",
         "--title",

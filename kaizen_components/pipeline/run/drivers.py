@@ -153,6 +153,6 @@ def create_driver(name: str, look: ReadNow | None = None, source: str | None = N
             "unknown_driver",
             f"There is no driver {name[:60]!r}.",
             f"The drivers are {', '.join(DRIVERS_BY_NAME)}.",
-            "Name one of them with --driver.",
+            "Give --driver one of these names.",
         )
     return DRIVERS_BY_NAME[name](look, source)

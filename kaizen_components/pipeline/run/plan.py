@@ -42,13 +42,14 @@ def plan_run(
         raise Usage(
             "from_without_replay",
             "--from needs --driver replay.",
-            "It names the run that is replayed.",
+            "--from names the run that is replayed.",
             "Add --driver replay, or omit --from.",
         )
     for name in ("request", "repo"):
         if not given[name]:
             raise Usage(
-                "missing_option", f"P1 pipeline-run needs --{name}.", "",
+                "missing_option", f"P1 pipeline-run needs --{name}.",
+                "A new run needs a request and a repository.",
                 "`help P1` shows all options.",
             )  # fmt: skip
     protocol = protocol_file.load_usable(
@@ -69,7 +70,7 @@ def plan_run(
         raise Usage(
             "function_without_use",
             f"The protocol {protocol.name} does not use --function.",
-            "",
+            "Only protocols that explore one function use this option.",
             "Omit --function.",
         )
     settings = runs.read_target_settings(given["repo"])
@@ -88,7 +89,7 @@ def _plan_replay(
         raise Usage(
             "replay_has_its_own",
             "--driver replay does not accept --protocol or --function.",
-            "It uses those of the original run, so that the same questions are asked.",
+            "A replay uses those of the original run, so that it asks the same questions.",
             "Omit --protocol and --function.",
         )
     driver = RecordedDriver(look, given["from"])

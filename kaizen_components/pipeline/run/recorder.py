@@ -54,7 +54,7 @@ def append_event(
     `newest` is the number of the newest event that the caller has read; a newer one is a conflict.
     """
     number, state = load_state(tx, run)
-    look = f"`P2 --id {run['id']}` shows it."
+    look = f"`P2 --id {run['id']}` shows the run."
     if number != newest:
         raise Conflict(
             "run_moved_on",

@@ -99,7 +99,7 @@ def drive_run(
             raise Conflict(
                 "run_ended",
                 f"{run_id} has ended.",
-                f"It was {journal.state['outcome']}.",
+                f"Its outcome is {journal.state['outcome']}.",
                 "Start another run with `P1`.",
             )
         if journal.state["lease"]:
@@ -251,7 +251,7 @@ def _refuse_other_driver(journal: Journal, answering: bool = False) -> None:
             "not_an_agents_run",
             f"{journal.run['id']} is driven by a {journal.run['driver']}.",
             "Rule not-an-agents-run: only a run started with --driver agent takes answers.",
-            f"Continue it: `P7 --id {journal.run['id']}`.",
+            f"Continue the run with its own driver: `P7 --id {journal.run['id']}`.",
         )
 
 
@@ -298,11 +298,11 @@ def abort_run(
             journal.record_refusal("run-ended", "An abort was requested.")
             raise Conflict(
                 "run_ended",
-                f"{journal.run['id']} is {outcome} already.",
+                f"{journal.run['id']} is already {outcome}.",
                 "Rule run-ended: only a run that has not ended can be aborted.",
                 f"`P2 --id {journal.run['id']}` shows it."
                 if phase == "ended"
-                else f"Let it come to its end: `P7 --id {journal.run['id']}`.",
+                else f"Let the run finish first: `P7 --id {journal.run['id']}`.",
             )
         if not ends_otherwise:
             journal.add_event("aborted", why=why)
@@ -322,15 +322,18 @@ def _lock_run(store: Store, run: Row) -> Iterator[None]:
             "run_folder_not_usable",
             f"The run's folder {run['id']} cannot be used.",
             f"{os.path.basename(error.filename or folder)}: {error.strerror}.",
-            "Remove what is in its way below AI/work/runs, then resume: no record is lost.",
+            (
+                "Remove the file that blocks this folder in AI/work/runs, then continue "
+                "the run. No record is lost."
+            ),
         ) from None
     try:
         if not try_lock(descriptor):
             raise Busy(
                 "run_is_driven",
                 f"{run['id']} is being driven by another process.",
-                "Rule one-at-a-time: only one process may work on a run.",
-                f"Wait for it, or look at it: `P2 --id {run['id']}`.",
+                "Rule one-at-a-time: only one process may drive a run.",
+                f"Wait for that process, or look at the run: `P2 --id {run['id']}`.",
             )
         yield
     finally:
@@ -357,7 +360,7 @@ def check_budget(given: Any) -> dict[str, float]:
         raise Usage(
             "bad_budget",
             "--budget-json must be an object of numbers above 0.",
-            "",
-            'Such as {"tokens": 100000, "seconds": 900}.',
+            "Each number limits what the run may use.",
+            'Write it such as {"tokens": 100000, "seconds": 900}.',
         )
     return given

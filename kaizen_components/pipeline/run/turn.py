@@ -38,9 +38,9 @@ def take_lease(journal: Journal, actor: str, ttl_s: int) -> str:
         journal.record_refusal("step-is-leased", f"{held['holder']} has the lease.")
         raise Conflict(
             "step_is_leased",
-            f"{held['holder']} answers {place}.",
+            f"{held['holder']} has the lease on {place}.",
             f"Rule step-is-leased: the lease lasts until {held['until']}.",
-            "Wait for it, or work on another run: `P3`.",
+            "Wait for the lease to end, or work on another run: `P3`.",
         )
     if held:
         journal.add_event("released")
@@ -83,7 +83,7 @@ def find_leased_run(db: Reader, lease_id: str) -> tuple[Row, Row]:
             "unknown_lease",
             "No step was leased under this id.",
             "Rule unknown-lease: P5 returns the id with the step, such as evt_….",
-            "Ask what is legal now: `P5 --id RUN`.",
+            "`P5 --id RUN` shows the legal moves.",
         )
     return db.find("run", lease["run_id"]), lease
 
@@ -171,10 +171,10 @@ def _refuse(journal: Journal, rule: str, what: str, kind: type[KaizenError]) -> 
     journal.record_refusal(rule, what)
     state, run = journal.state, journal.run
     if state["phase"] in machine.ENDS:
-        expected = f"nothing, for the run is {state['outcome']}"
-        legal = f"`P2 --id {run['id']}` shows it."
+        expected = f"no answer, because the run is {state['outcome']}"
+        legal = f"`P2 --id {run['id']}` shows the run."
     else:
         expected = f"the answer to {describe_place(state)} under its current lease, "
         expected += f"on {run['base_commit'][:10]}"
-        legal = f"`P5 --id {run['id']}` says what is legal now."
+        legal = f"`P5 --id {run['id']}` shows the legal moves."
     return kind(rule.replace("-", "_"), what, f"Rule {rule}: expected {expected}.", legal)

@@ -45,7 +45,12 @@ def decode_utf8(content: bytes, path: str) -> str:
         return content.decode()
     except UnicodeDecodeError:
         what = f"{path} is not UTF-8."
-        raise Conflict("not_text", what, "", "Save it as UTF-8, then run this again.") from None
+        raise Conflict(
+            "not_text",
+            what,
+            "Kaizen can change the file only as text.",
+            "Save it as UTF-8, then run this again.",
+        ) from None
 
 
 class Plan:
@@ -117,7 +122,12 @@ class Plan:
         content_now = self.folder.read(path) or b""
         if b"\0" in content_now:
             what = f"{path} contains NUL bytes, so lines cannot be added to it."
-            raise Conflict("not_text", what, "", "Save it as UTF-8, then run this again.")
+            raise Conflict(
+                "not_text",
+                what,
+                "Lines can be added only to a text file.",
+                "Save it as UTF-8, then run this again.",
+            )
         merged = block.put_block(content_now, lines, path)
         self._add_merge(path, "lines", says, content_now, merged, b"kaizen:begin" in content_now)
 

@@ -72,7 +72,7 @@ def view_past(db: Reader, size: int | None) -> Iterator[tuple[Reader, Moment]]:
         raise NotFound(
             "no_such_checkpoint",
             f"--as-of {size} is after the end of the log, which has {end.frontier.size} entries.",
-            "",
+            "A report can show only states that the log has reached.",
             "Use a size from the footer of a report or from AI/db/manifests/checkpoints.",
         )
     entry = connection.one(SEQ_AT, (size, end.origin, size - 1)) if size else None

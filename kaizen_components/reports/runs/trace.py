@@ -47,7 +47,7 @@ def build_trace_report(db: Reader, trace_ref: str | None, task_ref: str | None) 
         raise Usage(
             "one_of_two",
             "T3 trace-report needs either --trace-id or --task-id.",
-            "",
+            "A report shows one trace.",
             "`T3 --trace-id @last` shows the trace of your newest span.",
         )
     traces = [analyze_trace(id, db.rows(spans_of.SPANS_OF_TRACE, (id,))) for id in ids]

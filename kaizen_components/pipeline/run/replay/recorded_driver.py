@@ -30,8 +30,8 @@ class RecordedDriver:
             raise Usage(
                 "no_source",
                 "--driver replay needs --from.",
-                "It repeats the answers of another run.",
-                "Name that run: --from RUN.",
+                "The replay driver repeats the answers of another run.",
+                "Name that run with --from RUN.",
             )
         self.work: Any = None  # unused: a recorded answer needs no tools
         db = look()
@@ -74,7 +74,7 @@ class RecordedDriver:
                 "answer_changed",
                 f"The answer of {run_id} to {step.name} {attempt} was changed.",
                 self.changed[place],
-                "Run `K8` to see every changed record.",
+                "Run `K8` to list every changed record.",
             )
         recorded = self.questions[place]
         answer = self.answers[place]
