@@ -58,7 +58,7 @@ def build_messages(step: Step, work: Workspace, context: StepContext) -> list[di
 
 
 def parse_answers(context: StepContext) -> dict[str, Any]:
-    """Return each valid answer by its step, parsed by its kind."""
+    """Return {step name: parsed answer} for the answers whose form is valid."""
     values: dict[str, Any] = {}
     for name, text in context.texts.items():
         if text is not None:

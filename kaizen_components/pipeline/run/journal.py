@@ -98,7 +98,7 @@ class Journal:
     ) -> None:
         """Record an answer and its cost; secrets are redacted first."""
         text = scan.redact_secrets(reply.text)
-        if len(text) > BODY_CHARS_MAX:  # the limit of the column
+        if len(text) > BODY_CHARS_MAX:  # the column `body` takes no more
             text = text[: BODY_CHARS_MAX - 100] + "\n" + CUT
         spent = {
             "tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out,

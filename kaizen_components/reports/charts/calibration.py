@@ -95,18 +95,18 @@ def collect_calibration(db: Reader, review: Row | None) -> dict[str, Any]:
     }
 
 
-def compute_scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
+def compute_scores(predictions: list[tuple[float, bool]]) -> dict[str, Any]:
     """Return the Brier score of (probability, happened) pairs, and that of the base rate."""
-    if not closed:
+    if not predictions:
         return {
             "brier": None,
             "base_rate": None,
             "base_rate_brier": None,
             "reading": "No prediction is closed yet.",
         }
-    brier = _compute_mean([(probability - happened) ** 2 for probability, happened in closed])
-    base_rate = _compute_mean([happened for _, happened in closed])
-    reference = _compute_mean([(base_rate - happened) ** 2 for _, happened in closed])
+    brier = _compute_mean([(probability - happened) ** 2 for probability, happened in predictions])
+    base_rate = _compute_mean([happened for _, happened in predictions])
+    reference = _compute_mean([(base_rate - happened) ** 2 for _, happened in predictions])
     comparison = "better than" if brier < reference else "worse than"
     if math.isclose(brier, reference):
         comparison = "as good as"
@@ -119,10 +119,10 @@ def compute_scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
     }
 
 
-def group_predictions(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
+def group_predictions(predictions: list[tuple[float, bool]]) -> list[dict[str, Any]]:
     """Return a row for each range of 10 %. 10 % belongs to 10-20 %, and 100 % to 90-100 %."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
-    for prediction in closed:
+    for prediction in predictions:
         bins[min(int(prediction[0] * BINS), BINS - 1)].append(prediction)
     rows = []
     for tenth, members in enumerate(bins):

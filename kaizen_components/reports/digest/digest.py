@@ -103,7 +103,7 @@ def compose_digest(
     finally:
         db.release_snapshot()
     larger_digest = ["kaizen", "R0", "--budget", str(min(budget * 4, BUDGET_MAX))]
-    # Repeat --since: the digest that is recorded now would leave no news for the next one.
+    # Repeat --since: without it, the larger digest would have only the news since this digest.
     for option, value in (("--scope", scope), ("--query", query), ("--since", news["since"])):
         larger_digest += [option, value] if value else []
     fitted_text = FittedText(

@@ -193,7 +193,7 @@ class Output:
 
 
 def _list_anchors(report: dict[str, Any]) -> set[str]:
-    """Return the ids of records that have a row or an entry on the page, which links can target."""
+    """Return the ids of the records to which links on the page can lead."""
     cells: list[Any] = []
     for section in report["sections"]:
         for block in section["blocks"]:

@@ -108,7 +108,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
 
 
 def _draw_activity(days: dict[str, list[Event]]) -> Block | None:
-    """Return a chart of the entries per day. Up to DAYS_MAX days, it also shows empty days."""
+    """Return a chart of the entries per day. A period of at most DAYS_MAX days includes empty days."""
     labels = sorted(days)
     first = date.fromisoformat(labels[0])
     number = (date.fromisoformat(labels[-1]) - first).days + 1
