@@ -327,8 +327,10 @@ def get_field(command: Command, name: str) -> Field:
         verb = command.name.rpartition("-")[2]
         keys = (f"{verb}.{name}", f"{command.noun}.{name}", f"{command.family}.{name}", name)
         is_shared = name in SHARED and name not in command.options
-        declared = None if is_shared else next((FIELDS[key] for key in keys if key in FIELDS), None)
-        command.fields[name] = declared or SHARED[name]
+        field_key = (
+            None if is_shared else next((FIELDS[key] for key in keys if key in FIELDS), None)
+        )
+        command.fields[name] = field_key or SHARED[name]
     return command.fields[name]
 
 

@@ -76,15 +76,15 @@ def check_gates() -> list[Row]:
 def check_python(store: Store) -> Finding:
     """Check the Python version and the packages that Kaizen needs."""
     version = ".".join(map(str, sys.version_info[:3]))
-    missing = []
+    missing_packages = []
     for package, load in (("libsql", driver_connect), ("click", lambda: __import__("click"))):
         try:
             load()
         except (ImportError, KaizenError):
-            missing.append(package)
-    if missing:
+            missing_packages.append(package)
+    if missing_packages:
         next_step = explain_missing_package("", "", "").next
-        return "fail", f"Python {version} lacks {' and '.join(missing)}", next_step
+        return "fail", f"Python {version} lacks {' and '.join(missing_packages)}", next_step
     return "ok", f"Python {version} with libsql and click", None
 
 

@@ -82,20 +82,20 @@ def parse_with_click(argv: list[str]) -> Parsed | None:
 def parse_command(command: Command, rest: list[str]) -> Parsed | None:
     """Parse the words after the command with click; raise Usage with an explanation."""
     given: dict[str, list[Any]] = {}
-    for at, word in enumerate(rest):
+    for position, word in enumerate(rest):
         option, equals, _ = word.partition("=")
         if word == "--":
             break
         if option[:2] == "--" and fields.takes_all_words(command, option[2:]):
-            if equals or rest[at + 1 : at + 2] != ["--"] or len(rest) == at + 2:
+            if equals or rest[position + 1 : position + 2] != ["--"] or len(rest) == position + 2:
                 raise Usage(
                     "missing_value",
                     f"{option} needs -- and then a command.",
                     "All words after -- belong to the command, so options of Kaizen come before it.",
                     f"Write … {option} -- COMMAND [ARGUMENT]…",
                 )
-            given[word[2:].replace("-", "_")] = [rest[at + 2 :]]
-            rest = rest[:at]
+            given[word[2:].replace("-", "_")] = [rest[position + 2 :]]
+            rest = rest[:position]
             break
     refuse_missing_value(command, rest)
     shell = build_click_command(command)
@@ -107,12 +107,14 @@ def parse_command(command: Command, rest: list[str]) -> Parsed | None:
     except click.NoSuchOption as error:
         names = dict.fromkeys((*command.options, *fields.SHARED))
         options = [fields.format_option(name) for name in names]
-        near = get_close_matches(error.option_name[:60], options, 2, 0.5)
+        similar_names = get_close_matches(error.option_name[:60], options, 2, 0.5)
         option = make_excerpt(error.option_name)
         raise Usage(
             "unknown_option",
             f"{command.code} {command.name} has no option {option}.",
-            f"Did you mean {' or '.join(near)}?" if near else f"It takes {', '.join(options)}.",
+            f"Did you mean {' or '.join(similar_names)}?"
+            if similar_names
+            else f"It takes {', '.join(options)}.",
             f"`help {command.code}` explains them.",
         ) from None
     except click.UsageError as error:
@@ -126,11 +128,11 @@ def parse_command(command: Command, rest: list[str]) -> Parsed | None:
         else:
             values = [True] * values if isinstance(values, int) else values
             given.setdefault(name, []).extend(
-                fields.read_shell_value(command, name, one, False) for one in values
+                fields.read_shell_value(command, name, text, False) for text in values
             )
-    bare = list(context.params.get("bare", ()))
-    if not fields.assign_bare_words(command, given, bare):
-        problem = f"the word {make_excerpt(bare[0])!r} needs an option before it."
+    bare_words = list(context.params.get("bare", ()))
+    if not fields.assign_bare_words(command, given, bare_words):
+        problem = f"the word {make_excerpt(bare_words[0])!r} needs an option before it."
         raise explain_usage(command, problem)
     return command, given
 
@@ -228,9 +230,9 @@ class BareWords(click.Argument):
 
 def render_command_help(command: Command) -> str:
     """Return a command's page: what it does, its options with their choices, an example."""
-    own = list(command.options)
+    own_options = list(command.options)
     width = measure_width()
-    usage = [f'"{format_metavar(command, name)}"' for name in own if is_bare(command, name)]
+    usage = [f'"{format_metavar(command, name)}"' for name in own_options if is_bare(command, name)]
     usage += [
         f"{fields.format_option(name)} {format_metavar(command, name)}"
         for name in command.required
@@ -242,19 +244,21 @@ def render_command_help(command: Command) -> str:
         *wrap_text("usage: ", " ".join(["kaizen", command.code, *usage, "[options]"]), width),
         "",
     ]
-    if own:
-        rows = [(format_label(command, name), describe_option(command, name)) for name in own]
+    if own_options:
+        rows = [
+            (format_label(command, name), describe_option(command, name)) for name in own_options
+        ]
         lines += [*format_columns(rows), ""]
-    kinds = {name: fields.get_field(command, name).kind for name in own}
-    texts = [name for name in own if kinds[name] in fields.TEXT_KINDS]
+    kinds = {name: fields.get_field(command, name).kind for name in own_options}
+    texts = [name for name in own_options if kinds[name] in fields.TEXT_KINDS]
     if texts:
         prose = [name for name in texts if kinds[name] == "prose"]
         option = fields.format_option("body" if "body" in texts else [*prose, *texts][0])
         hint = f"Text also comes from a file ({option}-file PATH) or from stdin ({option} -)."
         lines += [*wrap_text("", hint, width), ""]
-    shared = [name for name in fields.SHARED if name not in own]
+    shared_options = [name for name in fields.SHARED if name not in own_options]
     lines += format_columns(
-        [(format_label(command, name), fields.SHARED[name].help) for name in shared]
+        [(format_label(command, name), fields.SHARED[name].help) for name in shared_options]
     )
     lines += ["", "example:", f"  {command.example}"]
     return "\n".join(lines) + "\n"
@@ -388,7 +392,7 @@ def print_completion(words: list[str], as_json: bool = False) -> None:
 
 def print_text(text: str, as_json: bool = False) -> None:
     text = encode_compact({"status": "OK", "text": text}) if as_json else text
-    write_output(sys.stdout, text if text.endswith("\n") else text + "\n", changed=False)
+    write_output(sys.stdout, text if text.endswith("\n") else text + "\n", has_changed=False)
 
 
 def explain_usage(command: Command, message: str) -> Usage:

@@ -101,8 +101,8 @@ def try_git(
             str(error.strerror),
             "Install git, or put it on the PATH.",
         ) from None
-    err = os.fsdecode(process.stderr).strip()[:STDERR_CHARS_MAX]
-    return GitResult(process.returncode, process.stdout, err)
+    error_output = os.fsdecode(process.stderr).strip()[:STDERR_CHARS_MAX]
+    return GitResult(process.returncode, process.stdout, error_output)
 
 
 def run_git(

@@ -94,11 +94,11 @@ def _find_import_faults(function: Function, node: ast.Import | ast.ImportFrom) -
             yield "imports by a relative name or a star: import each name from its module."
             return
         names = [node.module or ""]
-    own = function.module.split(".")[0]
+    own_package = function.module.split(".")[0]
     for name in names:
-        if name.split(".")[0] not in (*ALLOWED, own):
+        if name.split(".")[0] not in (*ALLOWED, own_package):
             yield (
-                f"imports {name}; only {own} and plain modules such as datetime, json, math or re "
+                f"imports {name}; only {own_package} and plain modules such as datetime, json, math or re "
                 "are allowed."
             )
 

@@ -76,11 +76,11 @@ def find_uncovered(
         # An error of the snippet itself does not count, but a call with wrong arguments does.
         and (result["inside"] or result["error_type"] == "TypeError")
     }
-    raised = {case.raises for case in cases}
+    expected_errors = {case.raises for case in cases}
     findings = [
         Finding("error-kind", f"No case expects {kind}, which {id} showed: add one from {id}.")
         for kind, id in sorted(kinds.items())
-        if kind not in raised
+        if kind not in expected_errors
     ]
     calls = set()
     for case in cases:

@@ -32,8 +32,8 @@ def execute_snippets(job: Job, function: Function, snippets: list[dict[str, Any]
 def add_code(snippets: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return each result together with the description and code of its snippet."""
     by_id = {snippet["id"]: snippet for snippet in snippets}
-    empty = {"description": "", "code": ""}
-    return [{**by_id.get(result["id"], empty), **result} for result in results]
+    no_snippet = {"description": "", "code": ""}
+    return [{**by_id.get(result["id"], no_snippet), **result} for result in results]
 
 
 def run_twice(
@@ -68,23 +68,27 @@ def _run_once(
 ) -> dict[str, dict[str, Any]]:
     """Return the results by id. If an item breaks the sandbox, find it by running each half."""
     try:
-        (group,), boxed = session.run(job, function, [session.build_group(items)], hash_seed=seed)
+        (group,), sandbox_run = session.run(
+            job, function, [session.build_group(items)], hash_seed=seed
+        )
     except SessionBroken as broken:
-        runs.append(broken.boxed)
+        runs.append(broken.sandbox_run)
         if len(items) == 1:
-            why = broken.boxed.stopped or "It ended the whole sandbox."
+            why = broken.sandbox_run.stopped or "It ended the whole sandbox."
             return {items[0]["id"]: build_failure(KILLED, why)}
-        half = len(items) // 2
+        middle = len(items) // 2
         return {
-            **_run_once(job, function, items[:half], seed, runs),
-            **_run_once(job, function, items[half:], seed, runs),
+            **_run_once(job, function, items[:middle], seed, runs),
+            **_run_once(job, function, items[middle:], seed, runs),
         }
-    runs.append(boxed)
-    missing = build_failure(NOT_RUN, "The time for all snippets was over.")
-    imported = group["import"]
-    if imported and imported["error_type"]:
-        missing = build_failure(imported["error_type"], f"The import failed: {imported['error']}")
-    return {item["id"]: group["results"].get(item["id"], missing) for item in items}
+    runs.append(sandbox_run)
+    missing_result = build_failure(NOT_RUN, "The time for all snippets was over.")
+    import_result = group["import"]
+    if import_result and import_result["error_type"]:
+        missing_result = build_failure(
+            import_result["error_type"], f"The import failed: {import_result['error']}"
+        )
+    return {item["id"]: group["results"].get(item["id"], missing_result) for item in items}
 
 
 def explain_unusable(result: dict[str, Any]) -> str:

@@ -54,10 +54,10 @@ def find_examples(function: Function, request: str) -> list[Example]:
     examples = []
     for sentence in split_sentences(request):
         spans = _find_calls(function, sentence)
-        plain = _cut_spans(sentence, spans)
+        text_around = _cut_spans(sentence, spans)
         ends = [*(start for start, _ in spans[1:]), len(sentence)]
         for (start, end), next_start in zip(spans, ends, strict=False):
-            examples.append(Example(sentence[start:end], sentence[end:next_start], plain))
+            examples.append(Example(sentence[start:end], sentence[end:next_start], text_around))
     return examples
 
 
@@ -69,12 +69,12 @@ def split_sentences(request: str) -> list[str]:
 
 def find_literals(text: str) -> list[str]:
     """Return every Python literal in a text, from the left."""
-    literals, at = [], 0
-    while start := LITERAL.search(text, at):
+    literals, position = [], 0
+    while start := LITERAL.search(text, position):
         end = _find_literal_end(text, start.start())
         if end:
             literals.append(text[start.start() : end])
-        at = end or start.end()
+        position = end or start.end()
     return literals
 
 
@@ -118,9 +118,9 @@ def explain_unsupported(
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     words = [ast.unparse(argument) for argument in arguments] or ["()"]
     for sentence in split_sentences(request):
-        plain = _cut_spans(sentence, _find_calls(function, sentence))
+        text_around = _cut_spans(sentence, _find_calls(function, sentence))
         if all(contains_value(sentence, word) for word in words) and _states(
-            plain, value, is_error
+            text_around, value, is_error
         ):
             return ""
     return "no sentence of the requirement has both the arguments and the result of this call"
@@ -128,9 +128,9 @@ def explain_unsupported(
 
 def _states_end(example: Example, value: str, is_error: bool) -> bool:
     """Return whether an example states a value: right after the call, or in its sentence."""
-    stated = example.stated_end
-    if stated:
-        return stated == value if is_error else is_expected_value(value, stated)
+    stated_end = example.stated_end
+    if stated_end:
+        return stated_end == value if is_error else is_expected_value(value, stated_end)
     has_value = find_literals(example.after) or ERROR.search(example.after)
     return _states(example.after if has_value else example.sentence, value, is_error)
 

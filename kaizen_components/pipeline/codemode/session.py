@@ -48,7 +48,7 @@ def run(
         plan = {"module": function.module, "name": function.name, "groups": groups}
         return {**plan, "import_s": IMPORT_S}
 
-    report, boxed = session_box.run_session_in_box(
+    report, sandbox_run = session_box.run_session_in_box(
         job, "codemode.box", prepare, tree=job.base_tree, hash_seed=hash_seed, seconds=seconds
     )
-    return report["groups"], boxed
+    return report["groups"], sandbox_run

@@ -125,9 +125,9 @@ def judge_validation(case: Case, tools: Tools) -> Verdict:
 
 def judge_refinement(case: Case, tools: Tools) -> Verdict:
     good = next(row for row in _load_fixtures()["spec-synthesis"] if row["expects"] == "pass")
-    before = cases.parse_spec(_spec_text(good))
+    old_spec = cases.parse_spec(_spec_text(good))
     return cases.check_refined_spec(
-        before, case["failing"], DOUBLE, REQUEST, _results(), _spec_text(case)
+        old_spec, case["failing"], DOUBLE, REQUEST, _results(), _spec_text(case)
     )
 
 

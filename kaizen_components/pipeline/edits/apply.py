@@ -160,11 +160,11 @@ def _encode_checked(path: str, old: str, new: str) -> bytes:
             "A text file cannot have one.",
             "Write it as an escape.",
         )
-    for leak in LEAKS:
-        slips = [line for line in new.split("\n") if line.startswith(leak)]
-        if len(slips) > sum(line.startswith(leak) for line in old.split("\n")):
+    for prefix in LEAKS:
+        marker_lines = [line for line in new.split("\n") if line.startswith(prefix)]
+        if len(marker_lines) > sum(line.startswith(prefix) for line in old.split("\n")):
             raise EditRefused(
-                f"{name} would have the line {quote_text(slips[-1].rstrip())!r}.",
+                f"{name} would have the line {quote_text(marker_lines[-1].rstrip())!r}.",
                 "It looks like a marker of the answer, not like text of the file.",
                 "Write every block with its own markers, and no marker inside.",
             )
@@ -187,6 +187,6 @@ def _encode_checked(path: str, old: str, new: str) -> bytes:
     return data
 
 
-def advise_whole_files(refused: int) -> str:
+def advise_whole_files(refusals: int) -> str:
     """Return the advice to write whole files after exactly two refusals, else an empty text."""
-    return WHOLE_FILES if refused == REFUSED_MAX else ""
+    return WHOLE_FILES if refusals == REFUSED_MAX else ""

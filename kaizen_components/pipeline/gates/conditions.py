@@ -46,9 +46,9 @@ def list_gate_files() -> list[str]:
     paths = []
     for folder in FOLDERS:
         for place, folders, names in os.walk(os.path.join(ENGINE, folder)):
-            inside = os.path.relpath(place, ENGINE).replace(os.sep, "/")
-            folders[:] = [name for name in folders if f"{inside}/{name}" not in SKIPPED_FOLDERS]
-            paths += [f"{inside}/{name}" for name in names if name.endswith(".py")]
+            short_path = os.path.relpath(place, ENGINE).replace(os.sep, "/")
+            folders[:] = [name for name in folders if f"{short_path}/{name}" not in SKIPPED_FOLDERS]
+            paths += [f"{short_path}/{name}" for name in names if name.endswith(".py")]
     return sorted(paths)
 
 

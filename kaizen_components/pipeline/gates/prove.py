@@ -77,25 +77,35 @@ def _judge_cases(
         folder, scratch = os.path.join(place, "base"), os.path.join(place, "scratch")
         write_tree(folder, base)
         os.makedirs(scratch)
-        for name, (added, other_files, expected) in cases.items():
+        for name, (added_text, other_files, expected_reason) in cases.items():
             head = os.path.join(place, name)
             text = base["sums.py"]
-            write_tree(head, {**base, **other_files, "sums.py": text + added})
-            changed = {
+            write_tree(head, {**base, **other_files, "sums.py": text + added_text})
+            changed_lines = {
                 path: set(range(1, body.count("\n") + 1)) for path, body in other_files.items()
             }
-            changed["sums.py"] = set(range(text.count("\n") + 1, (text + added).count("\n") + 1))
+            changed_lines["sums.py"] = set(
+                range(text.count("\n") + 1, (text + added_text).count("\n") + 1)
+            )
             job = Job(
-                folder, head, "proof", name, changed, tools, settings, tests=tests, scratch=scratch
+                folder,
+                head,
+                "proof",
+                name,
+                changed_lines,
+                tools,
+                settings,
+                tests=tests,
+                scratch=scratch,
             )
             verdict = judge(job)
             rows.append(
                 {
                     "case": name,
-                    "expected": expected,
+                    "expected": expected_reason,
                     "got": verdict.reason,
                     "says": verdict.says,
-                    "ok": verdict.reason == expected,
+                    "ok": verdict.reason == expected_reason,
                 }
             )
     return rows

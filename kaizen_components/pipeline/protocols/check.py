@@ -114,18 +114,18 @@ def _check_prompt(step: Step, template: str) -> Iterator[str]:
     from ..ask.messages import VALUES
 
     try:
-        used = prompt.list_variables(template)
+        used_names = prompt.list_variables(template)
     except prompt.PromptError as error:
         yield f"{step.name}: its prompt cannot be read: {error}"
         return
-    known = set(VALUES)
+    known_names = set(VALUES)
     if step.answer and os.path.exists(prompt.template_path(step.answer)):
-        shipped = prompt.create_environment().parse(prompt.read_template(step.answer))
-        known |= meta.find_undeclared_variables(shipped)
-    for name in sorted(used - known):
+        shipped_prompt = prompt.create_environment().parse(prompt.read_template(step.answer))
+        known_names |= meta.find_undeclared_variables(shipped_prompt)
+    for name in sorted(used_names - known_names):
         yield (
             f"{step.name}: its prompt uses {name}, which does not exist; "
-            f"there are {', '.join(sorted(known))}."
+            f"there are {', '.join(sorted(known_names))}."
         )
 
 
@@ -139,11 +139,11 @@ def check_edges(protocol: Protocol) -> Iterator[str]:
         for reason in step.next:
             if reason not in reasons:
                 yield f"{step.name} never ends with {reason}; it can end with {', '.join(reasons)}."
-    reached = _list_reachable(protocol, [protocol.start])
+    reachable = _list_reachable(protocol, [protocol.start])
     for name in protocol.steps:
-        if name not in reached:
+        if name not in reachable:
             yield f"{name} is never reached from {protocol.start}."
-    if "accepted" not in reached:
+    if "accepted" not in reachable:
         yield "Nothing leads to accepted: no run could ever succeed."
 
 
@@ -151,14 +151,16 @@ def _list_reachable(
     protocol: Protocol, start: list[str], follows: Follows = lambda step, reason: True
 ) -> set[str]:
     """Return the names reachable from `start` over the edges for which `follows` is true."""
-    reached, pending = set(start), list(start)
+    names, pending = set(start), list(start)
     while pending:
         step = protocol.steps.get(pending.pop())
         if step:
-            nexts = {to for reason, (to, _) in step.next.items() if follows(step, reason)} - reached
-            reached |= nexts
-            pending += nexts
-    return reached
+            next_names = {
+                to for reason, (to, _) in step.next.items() if follows(step, reason)
+            } - names
+            names |= next_names
+            pending += next_names
+    return names
 
 
 def check_loops(protocol: Protocol) -> Iterator[str]:
@@ -260,11 +262,11 @@ def check_fixtures(protocol: Protocol) -> Iterator[str]:
                 yield f"{step.name} needs a {which} fixture, which shows that it can {verb}."
         for fixture in itertools.chain.from_iterable(step.fixtures.values()):
             for name, value in fixture.get("answers", {}).items():
-                answered = protocol.steps.get(name)
-                if answered is None or answered.kind != "ask":
+                quality = protocol.steps.get(name)
+                if quality is None or quality.kind != "ask":
                     yield f"{step.name}: a fixture answers {name}, which is not an ask step."
-                elif answered.answer == "json":
-                    for _, what in find_schema_faults(answered.schema or {}, value)[:1]:
+                elif quality.answer == "json":
+                    for _, what in find_schema_faults(quality.schema or {}, value)[:1]:
                         yield (
                             f"{step.name}: a fixture's answer to {name} does not follow its schema:"
                             f" {what}."

@@ -57,8 +57,8 @@ def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
         return Step(NAME, "ok", "the copy that is running", entry=entry)
     present_hash = hash_engine(path)
     if mode == "copy" and present_hash == hash_engine(PACKAGE):
-        ours = {"kind": "copy", "sha256": present_hash}
-        return Step(NAME, "ok", "a copy of this engine", entry=ours)
+        copy_entry = {"kind": "copy", "sha256": present_hash}
+        return Step(NAME, "ok", "a copy of this engine", entry=copy_entry)
     if present_hash == entry.get("sha256"):
         return _plan_put(folder, mode, "outdated")
     if entry.get("kind") == "copy":

@@ -12,10 +12,10 @@ from .parts import Entry, Step, decode_utf8, hash_text
 CHANGED = "it has changed since the adoption, so it stays"
 
 
-def plan_removal(folder: Folder, known: state.State) -> list[Step]:
+def plan_removal(folder: Folder, old_state: state.State) -> list[Step]:
     """Return a step for each part. The engine comes last, because it may be the running one."""
     steps = []
-    for path, entry in sorted(known.parts.items(), key=lambda part: part[0] == engine.NAME):
+    for path, entry in sorted(old_state.parts.items(), key=lambda part: part[0] == engine.NAME):
         try:
             steps.append(_plan_part(folder, path, entry))
         except (Conflict, Refused) as error:

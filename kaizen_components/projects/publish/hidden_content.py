@@ -91,10 +91,10 @@ def read_index(root: str) -> list[IndexEntry]:
 
 def find_hidden_content(root: str, entries: list[IndexEntry]) -> list[HiddenContent]:
     """Return each content in the index or HEAD that differs from the file on disk, once."""
-    changed = {path for _, _, path in _list_differences(root, "diff-files")}
+    changed_paths = {path for _, _, path in _list_differences(root, "diff-files")}
     contents = {}
     for path, mode, blob, is_compared in entries:
-        if path in changed or not is_compared:
+        if path in changed_paths or not is_compared:
             contents[path, blob] = HiddenContent(path, "index", mode == LINK, blob)
     if try_git(root, "rev-parse", "--verify", "--quiet", "HEAD").code == 0:
         for mode, blob, path in _list_differences(root, "diff-index", "--cached", "HEAD"):

@@ -47,8 +47,8 @@ def check_skill(entry: SkillEntry, root: str) -> list[Remark]:
         page = read_page(os.path.join(entry.path, PAGE))
     except Unreadable as error:
         return [_problem(PAGE, error.line, error.says)]
-    remarks = [*_check_front(page, entry.name), *_check_files(entry.path, page, root)]
-    return sorted(remarks, key=lambda remark: remark.level != "problem")
+    findings = [*_check_front(page, entry.name), *_check_files(entry.path, page, root)]
+    return sorted(findings, key=lambda remark: remark.level != "problem")
 
 
 def _check_front(page: Page, folder: str) -> Remarks:

@@ -78,12 +78,12 @@ def run_piece(
         _run_child(code, {plan["name"]: function}, stdout_writer, result_writer, token)
     os.close(result_writer)
     os.close(stdout_writer)
-    sent, printed, status = _watch_child(pid, result, stdout, start + seconds)
+    result_data, output, status = _watch_child(pid, result, stdout, start + seconds)
     os.close(result)
     os.close(stdout)
     ms = round((time.monotonic() - start) * 1000, 3)
-    text = printed.decode("utf-8", "replace")[:TEXT_CHARS]
-    lines = [line[len(token) :] for line in sent.split(b"\n")[:-1] if line.startswith(token)]
+    text = output.decode("utf-8", "replace")[:TEXT_CHARS]
+    lines = [line[len(token) :] for line in result_data.split(b"\n")[:-1] if line.startswith(token)]
     if status is None:
         return build_failure(TIMEOUT, "It did not end within its time limit.", ms, text)
     if len(lines) == 1:
@@ -106,8 +106,8 @@ def _watch_child(
     readers, status = [result, stdout], None
     while status is None and time.monotonic() < deadline:
         _read_ready(readers, received, bytes_max, PAUSE_S)
-        ended, its_status = os.waitpid(pid, os.WNOHANG)
-        status = its_status if ended else None
+        ended_pid, child_status = os.waitpid(pid, os.WNOHANG)
+        status = child_status if ended_pid else None
     while (
         _read_ready(readers, received, bytes_max, 0)
         and status is not None
@@ -156,8 +156,8 @@ def _run_child(
         import resource
 
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        most = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+        limit = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
         os.dup2(stdout_writer, 1)
         os.close(stdout_writer)
         sys.stdout = os.fdopen(1, "w", 1, encoding="utf-8", errors="backslashreplace")

@@ -47,8 +47,8 @@ class SessionReport:
                 outcomes = self._canaries if event["own"] else self.outcomes
                 name = event["own"] or event["id"]
                 outcome = Outcome(event)
-                before = outcomes.setdefault(name, outcome)
-                if RANK.index(outcome.kind) > RANK.index(before.kind):
+                worst_outcome = outcomes.setdefault(name, outcome)
+                if RANK.index(outcome.kind) > RANK.index(worst_outcome.kind):
                     outcomes[name] = outcome
 
     def merge_report(self, other: "SessionReport") -> None:
@@ -57,10 +57,10 @@ class SessionReport:
         self.outcomes |= other.outcomes
         self.uncollected |= other.uncollected
         self.cpu_s += other.cpu_s
-        for path, measured in other.lines.items():
-            ran = self.lines.setdefault(path, measured)["ran"]
-            for line, tests in measured["ran"].items():
-                ran[line] = sorted({*ran.get(line, []), *tests})
+        for path, other_lines in other.lines.items():
+            tests_by_line = self.lines.setdefault(path, other_lines)["ran"]
+            for line, tests in other_lines["ran"].items():
+                tests_by_line[line] = sorted({*tests_by_line.get(line, []), *tests})
 
     def find_kind(self, name: str) -> str:
         """Return how a test ended, or "missing"."""

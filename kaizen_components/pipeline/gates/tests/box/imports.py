@@ -10,11 +10,11 @@ from typing import Any
 
 def clear_environment() -> None:
     """Remove variables that affect Python or pytest, and path entries from PYTHONPATH and `-c`."""
-    outside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    path_entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     for name in list(os.environ):
         if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_")) and name != "PYTHONHASHSEED":
             del os.environ[name]
-    sys.path[:] = [path for path in sys.path if path not in ("", *outside)]
+    sys.path[:] = [path for path in sys.path if path not in ("", *path_entries)]
 
 
 class TreeFinder:
@@ -33,14 +33,14 @@ def put_tree_first(paths: list[str]) -> None:
     names = {name.split(".")[0] for path in paths for name in _list_folder(path)}
     sys.path[:] = [*paths, *(path for path in sys.path if not _has_same_packages(path, names))]
     builtin: list[Any] = [machinery.BuiltinImporter, machinery.FrozenImporter]
-    others = []
+    other_finders = []
     for finder in sys.meta_path:
         module = sys.modules.get(getattr(finder, "__module__", ""))
         mapping = getattr(module, "MAPPING", None)  # of an editable install by setuptools
         is_editable = isinstance(mapping, dict) and names & set(mapping)
         if finder not in builtin and not is_editable:
-            others.append(finder)
-    sys.meta_path[:] = [*builtin, TreeFinder(paths), *others]
+            other_finders.append(finder)
+    sys.meta_path[:] = [*builtin, TreeFinder(paths), *other_finders]
 
 
 def _has_same_packages(path: str, names: set[str]) -> bool:

@@ -22,7 +22,7 @@ def main(folder: str) -> None:
     if any(options["cover"] for options in todo["sessions"]):
         import coverage  # noqa: F401
 
-    before = framework.FrameworkSnapshot()
+    framework_before = framework.FrameworkSnapshot()
     gc.freeze()  # children share these objects
     trees = {
         name: tree.RestorableTree(os.path.join(folder, "trees", name)) for name in todo["trees"]
@@ -39,7 +39,7 @@ def main(folder: str) -> None:
         files.restore(options["edits"])
         is_cut = left_s < options["timeout_s"]
         options["timeout_s"] = min(options["timeout_s"], left_s)
-        context = {**todo, "folder": folder, "root": files.root, "before": before}
+        context = {**todo, "folder": folder, "root": files.root, "before": framework_before}
         reports.append(session.run_session(options, context, key))
         if is_cut and options["fast"] and reports[-1]["timed_out"]:
             reports.pop()  # our own time was up, so it says nothing about the mutant

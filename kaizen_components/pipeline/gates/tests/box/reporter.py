@@ -114,8 +114,8 @@ class Reporter:
         places = [(str(entry.path), entry.lineno + 1) for entry in error.traceback]
         if isinstance(error.value, SyntaxError):
             places.append((error.value.filename or "", error.value.lineno or 0))
-        inside = [place for place in places if place[0].startswith(self._root)]
-        path, line = inside[-1] if inside else ("", 0)
+        tree_places = [place for place in places if place[0].startswith(self._root)]
+        path, line = tree_places[-1] if tree_places else ("", 0)
         return {"type": error.typename, "path": self._shorten_path(path), "line": line}
 
 
