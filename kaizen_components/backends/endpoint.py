@@ -1,4 +1,4 @@
-"""Choose the model of a stage from the environment; remote ones have to be allowed.
+"""Choose the model of a stage from the environment. Remote models need KAIZEN_LLM_ALLOW_REMOTE.
 
 KAIZEN_LLM_BASE_URL, _MODEL, _API_KEY, _TIMEOUT_S and _MAX_TOKENS are for every stage; the same
 words after KAIZEN_PLAN, KAIZEN_SCOUT, KAIZEN_BUILD, KAIZEN_TEST or KAIZEN_REVIEW are for that one.

@@ -26,7 +26,7 @@ def check(store: Store, *, integrity: bool = False, reindex: bool = False) -> Ro
 
     Example: kaizen K1 --integrity
     """
-    has_existed = store.exists()
+    already_exists = store.exists()
     if store.is_lost():
         store.notes.append(
             "The checkpoints in AI/db/manifests belong to another database, which is gone. "
@@ -36,7 +36,7 @@ def check(store: Store, *, integrity: bool = False, reindex: bool = False) -> Ro
         indexed_count = full_text.rebuild_index(connection) if reindex else None
     answer = {
         "database": store.place.relative(store.place.database),
-        "created": not has_existed,
+        "created": not already_exists,
         **health.summarize_log(store.reader()),
         **({"indexed": indexed_count} if reindex else {}),
     }

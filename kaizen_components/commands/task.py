@@ -182,8 +182,8 @@ def link_(tx: Writer, *, id: str, kind: str, target_id: str, remove: bool = Fals
         return make_receipt(
             "task_link", link.remove_link(tx, task, kind, target), link=kind, removed=True
         )
-    row, has_existed = link.add_link(tx, task, kind, target)
-    if has_existed:
+    row, already_exists = link.add_link(tx, task, kind, target)
+    if already_exists:
         return {"id": row["id"], "kind": "task_link", "link": kind, "existed": True}
     return make_receipt("task_link", row, link=kind, task_id=task["id"], target_id=target["id"])
 

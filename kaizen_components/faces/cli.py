@@ -31,7 +31,7 @@ from ..records.secrets.excerpt import make_excerpt
 from .schema import build_schema
 from .text import measure_terminal, wrap_text, write_output
 
-BOUND_SHOWN_MAX = 1_000_000  # larger ones only protect a column of the database
+BOUND_SHOWN_MAX = 1_000_000  # larger limits only protect the database; help omits them
 METAVARS = {
     "int": "N",
     "float": "X",
@@ -48,7 +48,7 @@ Parsed = tuple[Command, dict[str, list[Any]]]
 
 
 def parse_with_click(argv: list[str]) -> Parsed | None:
-    """Return (command, given), or None after printing the help that was asked for."""
+    """Return the command and its raw values; print help and return None if help is requested."""
     word, *rest = argv or ["--help"]
     as_json = "--json" in argv
     topics = [item for item in rest if item not in ("--json", "--help", "-h")]
@@ -346,7 +346,7 @@ def render_family_help(family: str) -> str:
     lines = []
     for command, head in heads.items():
         text = command.help
-        if len(text) > room:  # cut at a comma or colon if that leaves half a line
+        if len(text) > room:  # cut at a comma or colon in the second half of the line
             end = max(text.rfind(mark, 0, room - 1) for mark in ("; ", ": ", ", "))
             text = text[: end if end > room / 2 else text.rfind(" ", 0, room - 1)] + " …"
         lines.append(head.ljust(label) + text if room >= ROOM_MIN else head)

@@ -41,9 +41,9 @@ COLOURS = {state: code for code, states in STATES_BY_COLOUR.items() for state in
 
 
 def render_result(result: Row, command: Command) -> str:
-    """Return the whole answer as text that ends in a newline."""
+    """Return the result of a command, or of a batch, as text that ends in a newline."""
     rows = result["records"] if command.name == "db-batch" else []
-    # A command that reads inside a batch returns more than a table row can show.
+    # A reading command in a batch returns more than one table row can show.
     long_rows = [row for row in rows if "text" in row or "document" in row]
     if not long_rows and not any(is_nested(value) for row in rows for value in row.values()):
         return render_answer(result)
@@ -60,7 +60,7 @@ def render_answer(result: Row) -> str:
     """Return one answer: a card of its plain values, then its tables."""
     if "document" in result:  # print it unchanged
         return result["document"]
-    if "text" in result:  # it is all that people see; the rest is for programs
+    if "text" in result:  # people see only this text; the other values are for programs
         return clean_text(result["text"]) + "\n"
     width, colour = measure_terminal()
     lines = []
@@ -235,7 +235,7 @@ def stays_whole(name: str) -> bool:
 
 
 def measure_columns(columns: dict[str, list[str]], most: int = 10_000) -> dict[str, int]:
-    """Return the width of each column's broadest cell; at most `most` if it may wrap."""
+    """Return the width of each column's broadest cell; at most `most` if the column may wrap."""
     widths = {}
     for name, texts in columns.items():
         broadest = max(
@@ -251,7 +251,7 @@ def measure_least(columns: dict[str, list[str]]) -> int:
 
 
 def draw_grid(groups: list[dict[str, list[str]]], width: int, colour: bool) -> list[str]:
-    """Return for every row one line for each group of columns; indent all but the first."""
+    """Return the lines of every row: one line per group of columns, all but the first indented."""
     heads: list[str] = []
     blocks: list[tuple[str, dict[str, list[str]], list[int]]] = []
     for columns in groups:

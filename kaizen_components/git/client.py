@@ -135,7 +135,7 @@ def _build_command(args: tuple[str, ...]) -> list[str]:
 def _build_environment(
     args: tuple[str, ...], variables: dict[str, str] | None = None
 ) -> dict[str, str]:
-    """Return our environment without GIT_ variables, plus VARIABLES and `variables`."""
+    """Return the environment with all GIT_ variables replaced by VARIABLES and `variables`."""
     environment = {
         name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")
     }
@@ -146,7 +146,7 @@ def _build_environment(
 
 
 class ObjectReader:
-    """Read many objects through one `git cat-file --batch`, which the first `open` starts."""
+    """Read many objects through one `git cat-file --batch` process, started by the first `open`."""
 
     def __init__(self, folder: str, variables: dict[str, str] | None = None):
         self._folder = folder
@@ -196,7 +196,7 @@ class ObjectReader:
 
     def close(self) -> None:
         if self._process:
-            self._process.kill()  # it may be waiting until the rest of an object is read
+            self._process.kill()  # git may still wait to write the rest of an object
             self._process.communicate()
 
 

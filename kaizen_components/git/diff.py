@@ -52,8 +52,7 @@ class Diff:
     def find_changed_lines(self) -> dict[str, set[int]]:
         """Return {path: numbers of new and changed lines in head}, without deleted files.
 
-        The sections of a patch are in the order of `list_changes`, so the paths are taken from
-        there; in the patch itself they may be quoted.
+        A patch may quote its paths, so take them from `list_changes`, which has the same order.
         """
         changes = self.list_changes()
         order = [path for status, path in changes for _ in range(2 if status == "T" else 1)]

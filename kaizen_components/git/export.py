@@ -26,7 +26,7 @@ def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) ->
                     store.copy_object(entry.id, file.write)
         for entry in links:
             os.symlink(os.fsdecode(store.read_object(entry.id)), _prepare_path(folder, entry.path))
-        # Checked after all are created, because a link may lead out through another link.
+        # Check all links at the end, because a link may lead out through another link.
         links_out = [entry.path for entry in links if _leads_out(folder, entry.path)]
         for name in links_out:
             os.unlink(os.path.join(folder, *name.split("/")))

@@ -112,7 +112,7 @@ class Box:
 
 
 def find_python() -> str:
-    """Return the interpreter itself, not the link to it in an environment."""
+    """Return the real path of the interpreter; in a virtual environment it is a link."""
     return os.path.realpath(sys.executable)
 
 

@@ -121,7 +121,7 @@ def list_mounts(box: Box, etc: str) -> list[str]:
 
 
 def _make_parents(path: str) -> list[str]:
-    """Return options that make the folders above a path readable for all, unlike outside."""
+    """Return options that create the folders above a path, readable for all users."""
     words = []
     place = ""
     for part in path.strip("/").split("/")[:-1]:
@@ -132,9 +132,9 @@ def _make_parents(path: str) -> list[str]:
 
 
 def _pick_free_uid() -> int:
-    """Return a random uid for this box only.
+    """Return a random uid that no account has.
 
-    So the process limit counts only this box, and the box cannot signal others.
+    With it, the process limit counts only this box, and the box cannot signal other processes.
     """
     with open("/proc/self/uid_map") as file:
         first_uid, _, count = map(int, file.readline().split())

@@ -79,7 +79,7 @@ def make_home(path: str) -> None:
 
 def enter_folder(path: str) -> None:
     """Make this the current folder."""
-    # bubblewrap would do it as root without capabilities, who may not enter a folder that is open
+    # bubblewrap would enter it as root without capabilities, who cannot enter a folder that is open
     # only to the new user.
     os.chdir(path)
     os.environ["PWD"] = path

@@ -49,7 +49,7 @@ os.killpg(0, 9) if "forks" in must else None
 
 
 def probe_box(open_box: Opener, must: tuple[str, ...]) -> str:
-    """Return which attempts of `must` the box does not stop; "" if it stops all."""
+    """Return the attempts in `must` that succeed in the box; "" if the box stops all of them."""
     limits = Limits(processes=FORKS // 2 if "forks" in must else 256)
     with (
         tempfile.TemporaryDirectory(prefix="kaizen-probe-") as place,

@@ -51,7 +51,7 @@ class ProcessResult:
         stderr: "Stream",
         stopped: str = "",
     ):
-        self.stopped = stopped  # the reason that `watch` gave for ending it
+        self.stopped = stopped  # why `watch` ended the run
         self.exit_code = exit_code
         self.timed_out = timed_out
         self.duration_ms = duration_ms

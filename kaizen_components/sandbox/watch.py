@@ -82,7 +82,7 @@ def _measure_memory(pid: int) -> int:
 
 
 def _measure_share(pid: int) -> int:
-    """Return that memory with each shared page divided by the number of its processes."""
+    """Return the same memory, with each shared page divided by the number of its users."""
     share = _sum_fields(f"/proc/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
     return share or _measure_memory(pid)
 

@@ -46,9 +46,9 @@ def open_folder(path: str) -> Folder:
 def plan_steps(
     folder: Folder, old_state: State | None, new_state: State, skills: dict[str, str | None]
 ) -> list[Step]:
-    """Return a step for every part: its present state, and what would be done about it.
+    """Return a step for every part: the state of the part, and what --apply would do to it.
 
-    .gitignore comes first, so that git never sees the link to the engine; the launcher comes last.
+    .gitignore comes first, so that git never sees the link to the engine. The launcher comes last.
     """
     plan = Plan(folder, old_state.parts if old_state else {})
     # Paths of links have no slash at the end, because it would match only folders.
@@ -82,14 +82,14 @@ def plan_steps(
     for path, target in skills.items():
         plan.add_skill(path, target)
     plan.steps.append(engine.plan_engine(folder, plan.entries.get(engine.NAME, {}), new_state.mode))
-    launcher, launcher_name = engine.read_file("kaizen.py"), engine.NAME.encode()
-    plan.add_file("kaizen.py", launcher, "the launcher", mark=launcher_name, is_executable=True)
+    launcher, engine_name = engine.read_file("kaizen.py"), engine.NAME.encode()
+    plan.add_file("kaizen.py", launcher, "the launcher", mark=engine_name, is_executable=True)
     folder.require_own(state.PATH)
     return plan.steps
 
 
 def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
-    """Return (files that would change but that git cannot restore, whether git tracks the link)."""
+    """Return the files that git cannot restore after a change, and whether it tracks the link."""
     paths = [step.path for step in steps if step.needs_git]
     blobs = {}
     try:
@@ -103,7 +103,7 @@ def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
     for path in paths:
         content, blob = folder.read(path) or b"", blobs.get(path, "")
         algorithm = hashlib.sha256 if len(blob) == 64 else hashlib.sha1
-        variants = (content, use_plain_newlines(content))  # git may have checked out other newlines
+        variants = (content, use_plain_newlines(content))  # a checkout may change newlines
         ids = [algorithm(b"blob %d\0" % len(variant) + variant).hexdigest() for variant in variants]
         if blob not in ids:
             unrestorable.append(path)

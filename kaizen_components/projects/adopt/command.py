@@ -77,9 +77,9 @@ def answer_adoption(
 def _plan_skills(
     folder: Folder, skill_store: str | None
 ) -> tuple[dict[str, str | None], list[Row]]:
-    """Return ({path: target} of the links to make, a row for each skill that is left out).
+    """Return {path: target} of the links to make, and a row for each skill that gets no link.
 
-    Existing links to the store are in neither: adoption or the user made them before.
+    Skip links that exist: an earlier adoption or the user made them.
     """
     if skill_store is None:
         return {}, []
@@ -136,7 +136,7 @@ def _adopt(
 
 
 def _check(path: str, folder: Folder, state: State | None, steps: list[Step]) -> dict[str, Any]:
-    """Report every part that differs, and how to repair it; exit code 1 if there is one."""
+    """Report every part that differs and how to repair it; exit with code 1 if any part differs."""
     faults = [step for step in steps if step.state in FAULTS]
     rows = [_build_row(step.state, step.path, step.says) for step in faults]
     if not state:

@@ -20,7 +20,7 @@ MERGES = {"lines": "append", "hooks": "merge"}
 
 @dataclass(frozen=True)
 class Step:
-    """The present state of a part in the repository, and what would be done about it."""
+    """The state of one part in the repository, and what --apply would do to it."""
 
     path: str
     state: str  # ok, missing, outdated, changed (by the user), yours (the user's own file)
@@ -73,8 +73,8 @@ class Plan:
         user once it exists. A user's own file stays if `to_add` says what the user may add to it;
         otherwise raise Conflict.
         """
-        old_content_or_none, entry = self.folder.read(path), self.entries.get(path, {})
-        old_content = old_content_or_none or b""
+        file_content, entry = self.folder.read(path), self.entries.get(path, {})
+        old_content = file_content or b""
         is_ours = use_plain_newlines(old_content) == content
         our_entry = {
             "kind": "file",
@@ -86,7 +86,7 @@ class Plan:
         def write() -> None:
             self.folder.write(path, content, is_executable)
 
-        if old_content_or_none is None and not (is_seed and entry):
+        if file_content is None and not (is_seed and entry):
             step = Step(path, "missing", says, "create", our_entry, write)
         elif is_seed:
             step = Step(path, "ok", says, entry=entry or (our_entry if is_ours else their_entry))
@@ -159,9 +159,9 @@ class Plan:
         self.steps.append(step)
 
     def add_skill(self, path: str, target: str | None) -> None:
-        """Plan a new link to a skill at `target`, or check one from before if that is None.
+        """Plan a link to the skill at `target`; if it is None, check a link of an earlier adoption.
 
-        A missing link from before is only reported: the state file does not name the store, because
+        A missing old link is only reported: the state file does not name the store, because
         its path differs between machines.
         """
         entry = self.entries.get(path) or {"kind": "skill", "sha256": ""}

@@ -1,4 +1,4 @@
-"""Remove an adoption: delete files that have not changed since, and name those that stay."""
+"""Remove an adoption: delete the files that nobody changed, and list the others."""
 
 import os
 
@@ -27,7 +27,7 @@ def plan_removal(folder: Folder, old_state: state.State) -> list[Step]:
 
 
 def _plan_part(folder: Folder, path: str, entry: Entry) -> Step | None:
-    """Plan to delete one part, to cut our lines out of it, or to leave it; None if it is gone."""
+    """Plan to delete a part, to cut our lines out of it, or to leave it; None if it is missing."""
     kind = entry["kind"]
     if kind == "skill":
         folder.require_own(os.path.dirname(path))

@@ -59,7 +59,7 @@ def merge_hooks(existing: str | None, host: str, command: list[str]) -> str:
 
 
 def remove_hooks(existing: str, host: str) -> str:
-    """Return the host's file without our entries, or `{}` if it had no others."""
+    """Return the host's file without our entries; `{}` if all its entries were ours."""
     settings = _read_settings(existing, host)
     if not _list_ours(settings):
         return existing

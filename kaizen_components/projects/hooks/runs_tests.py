@@ -44,10 +44,10 @@ def runs_tests(line: str, project_commands: TestCommands) -> bool:
 
 
 def exits_as_its_tests(line: str, project_commands: TestCommands) -> bool:
-    """Return whether the exit code of the line is that of its tests.
+    """Return whether the exit code of the line tells how its tests ended.
 
-    That is so if only further tests follow, joined by `&&`. In `pytest && git push` the failure may
-    come from the push.
+    This holds if only tests follow the first test, joined by `&&`. In `pytest && git push` the
+    failure may come from the push.
     """
     if not all(word in JOINERS for word in _split_words(line) if _is_operator(word)):
         return False

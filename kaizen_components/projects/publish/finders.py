@@ -71,7 +71,7 @@ class Finder:
         )
 
     def find(self, text: str) -> Iterator[Hit]:
-        """Yield each different hit once, ordered by kind and then by position."""
+        """Yield each distinct hit once, ordered by kind and then by position."""
         yield from _list_hits("personal path", self._find_homes(text))
         if self._own_name:
             yield from _list_hits("machine or user name", self._own_name.findall(text))

@@ -108,7 +108,7 @@ def find_hidden_content(root: str, entries: list[IndexEntry]) -> list[HiddenCont
 
 
 def _list_differences(root: str, command: str, *args: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (mode, blob, path) of the old side of each difference. A submodule has no blob."""
+    """Yield the old (mode, blob, path) of each changed path. The blob of a submodule is "0"."""
     words = iter(list_git(root, command, *RAW, *args))
     for facts, path in zip(words, words, strict=True):
         mode, _, blob, _, _ = facts[1:].split(" ")

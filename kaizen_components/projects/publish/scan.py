@@ -77,9 +77,9 @@ def _scan_link(path: str, target: str, finder: Finder) -> list[Leak]:
 def scan_content(
     path: str, read: Callable[[int], bytes], size: int, finder: Finder
 ) -> Iterator[Leak]:
-    """Yield the leaks in content that `read` returns in pieces; if it is too long, in its start.
+    """Yield the leaks in the content that `read` returns. Scan only the start of a long file.
 
-    Each piece repeats the end of the one before, so that a secret across the cut is found.
+    Consecutive pieces overlap, so that a secret at the cut between them is found.
     """
     reported_keys = set()
     data, next_piece, lines = b"", read(PIECE_BYTES), 0

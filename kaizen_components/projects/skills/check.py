@@ -28,7 +28,7 @@ EVAL_TEXTS = (".json", ".jsonl", ".yml", ".yaml", ".md", ".txt")
 
 
 class Remark(NamedTuple):
-    """A problem, or a note about something less important, and its place."""
+    """A problem or a less important note, with its file and line."""
 
     level: str
     file: str
@@ -121,7 +121,7 @@ def _find_matches(pattern: re.Pattern[str], text: str, first: int) -> list[tuple
 
 
 def _check_links(folder: str, name: str, text: str, first: int) -> Remarks:
-    """Yield a problem for each link in a page that leads nowhere or out of the skill."""
+    """Yield a problem for each link whose target is missing or outside the skill."""
     top = os.path.realpath(folder)
     lines = text.split("\n")
     for token in read_tokens(text):  # links in code blocks do not count

@@ -19,7 +19,7 @@ DOES = ("link", "unlink")
 
 
 class LinkStep(NamedTuple):
-    """What would be done at one place, or why nothing is done there."""
+    """What --apply does to one path, or why it skips the path."""
 
     action: str  # link, unlink, keep, skip, conflict, broken
     path: str  # below the project, with forward slashes
@@ -39,7 +39,7 @@ def plan_links(root: str, skill_store: str, remove: bool) -> LinkPlan:
     folder_by_real_path = {
         os.path.realpath(os.path.join(root, folder)): folder for folder in reversed(FOLDERS)
     }
-    # Skip the store itself, and one of two folders that are the same through a link.
+    # Skip the store itself. If two folders are the same through a link, keep only one.
     folder_by_real_path.pop(os.path.realpath(place), None)
     steps: list[LinkStep] = []
     for folder in (folder for folder in FOLDERS if folder in folder_by_real_path.values()):
@@ -69,7 +69,7 @@ def plan_links(root: str, skill_store: str, remove: bool) -> LinkPlan:
 
 
 def _find_obstacle(root: str, folder: str) -> LinkStep | None:
-    """Return a conflict if this is not a folder or leads out of the project; else None."""
+    """Return a conflict if the path is no folder or links out of the project; else None."""
     above, full_path = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
     if any(os.path.lexists(path) and not os.path.isdir(path) for path in (above, full_path)):
         says = "This is not a folder, so nothing is changed here."

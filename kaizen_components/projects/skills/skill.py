@@ -40,7 +40,7 @@ def list_skills(root: str, skill_store: str | None = None) -> list[SkillEntry]:
 
 
 def find_store(root: str, skill_store: str) -> tuple[str, str]:
-    """Return (the folder, the path to show); a relative path starts at the project's root."""
+    """Return the store's folder and its path for messages; resolve a path from the root."""
     place = os.path.normpath(os.path.join(root, os.path.expanduser(skill_store)))
     if not os.path.isdir(place):
         raise NotFound(
