@@ -60,7 +60,7 @@ def bind_options(command: Command, given: Given) -> tuple[Row, Row]:
     if missing_names:
         raise explain_missing_options(command, missing_names)
     for name, default in command.defaults.items():
-        if default == "-" and name not in values:  # an input's default is stdin
+        if default == "-" and name not in values:  # the default of an input option is stdin
             values[name] = read_option(name, fields.get_field(command, name), [default])
     return values, shared
 
@@ -211,7 +211,7 @@ class Door:
                     op = {"op_id": once[0], "payload_hash": once[1]}
                     of = [
                         {"test": tx.wrote_tests_only()}
-                    ]  # K7 then removes the result with the test records
+                    ]  # so that K7 removes the result with the test records
                     tx.add("op", {**op, "result": encode_compact(result)}, of)
             tx.finish()
             self.end.forget()  # until the commit has succeeded
@@ -231,7 +231,7 @@ class Door:
 
     def _call_in_transaction(self, tx: RecordWriter, command: Command, values: Row) -> Row:
         """Call the command's function so that it reads and writes in this transaction."""
-        if command.needs == ("tx",) and not command.python_names:  # nearly every write
+        if command.needs == ("tx",) and not command.python_names:  # the case of nearly every write
             return command.function(tx, **values)
         resources = {
             "tx": tx,

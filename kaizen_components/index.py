@@ -214,7 +214,7 @@ class Command:
         return " ".join((self.function.__doc__ or "").partition("Example:")[2].split())
 
 
-_commands_by_code: dict[str, Command] = {}  # a batch of thousands of lines loads each once
+_commands_by_code: dict[str, Command] = {}  # cached for batches of thousands of lines
 
 
 def find_command(word: Any) -> Command:

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 JSON_DEPTH_MAX = 100
 ITEMS_MAX = 200
 FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, but invisible
-INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # not Cn: that may be a letter newer than this Python
+INVISIBLE = (
+    "Cc",
+    "Cf",
+    "Zl",
+    "Zp",
+    "Zs",
+)  # not Cn, which may be a letter that this Python does not know yet
 
 
 def read_value(name: str, field: Field, raw: Any) -> Any:

@@ -154,10 +154,10 @@ def check_disk(store: Store) -> Finding:
 
 
 def check_lock(store: Store) -> Finding:
-    """Report who is writing, also a program that takes SQLite's lock without our gate.
+    """Report which process is writing, even one that takes SQLite's lock without our gate.
 
-    Asking SQLite's lock itself would mean opening and closing its file, which drops every lock
-    that this process has on it. So this reads /proc/locks, where there is one.
+    Opening and closing SQLite's file would drop every lock that this process has on it. So read
+    /proc/locks instead, if the system has it.
     """
     if is_held(store.place.lock):
         next_step = "Wait a moment; writers queue by themselves."

@@ -98,7 +98,7 @@ def report(
     from ..reports.ledger import log_story
 
     if verify:
-        if output.as_of is None:  # leave out what others record during the check
+        if output.as_of is None:  # exclude what other sessions record during the check
             output.as_of = find_newest_size(output.look().connection)
         verify_project(output.store)
     return output.publish(

@@ -34,7 +34,7 @@ def check(store: Store, *, limit: int = 200) -> Row:
     leaks, remarks, used_entries = [], [], set()
     for leak, state in iterate_leaks(root, candidates):
         if leak.path == FILE and leak.text.startswith("=") and not leak.kind.startswith("secret"):
-            # An allowance repeats the text that it allows, so it looks like a leak itself.
+            # An entry of the allow file repeats the allowed text, so the entry looks like a leak.
             number = allowances.lines.get(leak.text[1:].rpartition(" # ")[0].strip())
         else:
             number = allowances.find_entry(leak.path, leak.text)

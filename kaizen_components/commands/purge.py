@@ -43,7 +43,7 @@ def purge_records(tx: Writer) -> Row:
     if not rows:
         return {"records": rows, "count": 0, "removed": 0}
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
-    old_rows = {}  # the indexed rows of records that lose a revision or are deleted
+    old_rows = {}  # rows in the search index whose record loses a revision or is deleted
     for row in entries:
         kind, seq = row["kind"], row["seq"]
         if kind.endswith("_revision"):

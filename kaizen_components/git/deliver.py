@@ -103,8 +103,7 @@ def find_unapplied(store: ObjectStore, repository: Repository, diff: Diff, head:
 
 
 def _hash_working_file(repository: Repository, path: str) -> str | None:
-    """Return the object id that git would give the file; None without a file, "" for no plain
-    file."""
+    """Return the file's object id; None if it is missing, "" if it is no regular file."""
     full_path = os.path.join(repository.top, repository.prefix + path)
     if not os.path.lexists(full_path):
         return None

@@ -62,7 +62,7 @@ class Case(Contract):
 
     @property
     def end(self) -> str:
-        """The expected result in words, such as `gives 4` or `raises ValueError`."""
+        """Describe the expected result, such as `gives 4` or `raises ValueError`."""
         if self.raises is None:
             return f"gives {self.expect}"
         return f"raises {self.raises}" + (f" with {self.match!r}" if self.match else "")

@@ -31,7 +31,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def find_code_faults(function: Function, code: str) -> list[str]:
-    """Return the reasons why this code cannot be used; an empty list if it can."""
+    """Return the faults that make this code unusable; [] if there are none."""
     if len(code) > CHARS_MAX:
         return [f"has {len(code):,} characters; at most {CHARS_MAX:,} are allowed."]
     try:
@@ -117,7 +117,7 @@ def _bound_names(node: ast.AST) -> set[str | None]:
 
 
 def _is_import_of(function: Function, node: ast.AST) -> bool:
-    """Return whether the node imports the function under its own name."""
+    """Return whether the node imports the function without renaming it."""
     if not isinstance(node, ast.ImportFrom) or node.level or node.module != function.module:
         return False
     return all(

@@ -41,14 +41,14 @@ def run_twice(
 ) -> tuple[list[dict[str, Any]], list[sandbox.SandboxResult]]:
     """Run the items in two processes with different hash seeds.
 
-    Return the first result of each item, in order, with `stable` for whether the second was equal.
+    Return the first result of each item, in order; its `stable` says if the second was equal.
     """
     items = [{"id": item["id"], "code": item["code"]} for item in items]
     runs: list[sandbox.SandboxResult] = []
-    firsts, seconds = (_run_once(job, function, items, seed, runs) for seed in SEEDS)
+    first_results, second_results = (_run_once(job, function, items, seed, runs) for seed in SEEDS)
     results = []
     for item in items:
-        first, second = firsts[item["id"]], seconds[item["id"]]
+        first, second = first_results[item["id"]], second_results[item["id"]]
         # Only the value or the kind of error counts: messages and prints may contain a time.
         is_stable = (
             first["error_type"] == second["error_type"] != NOT_RUN
@@ -92,7 +92,7 @@ def _run_once(
 
 
 def explain_unusable(result: dict[str, Any]) -> str:
-    """Return why a result cannot be evidence, or "" if it can."""
+    """Return why a result cannot serve as evidence; "" if it can."""
     if result["error_type"] in NO_EVIDENCE:
         return f"ended with {result['error_type']}, which depends on the machine"
     if not result["stable"]:

@@ -12,7 +12,7 @@ from ..verdict import Verdict
 from . import analysis, cases, snippets
 from .function import Function, read_source
 
-EXECUTION, VALIDATION = "execution", "validation"  # the gates whose facts the prompts quote
+EXECUTION, VALIDATION = "execution", "validation"  # gates whose facts the prompts quote
 
 
 def read_function_option(context: StepContext) -> Function:

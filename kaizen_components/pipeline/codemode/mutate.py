@@ -12,7 +12,7 @@ from . import evidence, session
 from .cases import Spec
 from .function import Function, locate_function
 
-SLOWER = 10.0  # a case may take this many times as long as the slowest case did
+SLOWER = 10.0  # time limit of a case on a mutant, as a multiple of the slowest case without one
 ITEM_S_MIN = 2.0
 
 
@@ -41,7 +41,9 @@ def run_mutants(
         runs, sandbox_run = session.run(job, function, groups, hash_seed=1, seconds=seconds)
         if not runs or not _is_complete(runs[0], spec) or _is_detected(runs[0], spec):
             continue  # the cases do not pass on the function itself
-        for mutant, run in zip(sample, runs[1:], strict=False):  # for the others there was no time
+        for mutant, run in zip(
+            sample, runs[1:], strict=False
+        ):  # the time was too short for the others
             if _is_detected(run, spec):
                 mutation.killed_count += 1
             elif _is_complete(run, spec):

@@ -11,7 +11,7 @@ from ..job import Job
 if TYPE_CHECKING:
     from .function import Function
 
-ITEM_S = 5.0  # for one piece of code; one that takes longer counts as endless
+ITEM_S = 5.0  # seconds for one piece of code; longer code counts as endless
 IMPORT_S = 60.0
 CodeGroup = dict[str, Any]
 

@@ -28,9 +28,9 @@ __all__ = [
 ]
 
 FILE_BYTES_MAX = 1_000_000
-REFUSED_MAX = 2  # patches, before whole files are asked for
+REFUSED_MAX = 2  # refused patches before the prompt asks for whole files
 BOM = "\ufeff"
-LEAKS = ("<<<<<<<", ">>>>>>>", "FILE: ")  # a new line that begins so is a misplaced marker
+LEAKS = ("<<<<<<<", ">>>>>>>", "FILE: ")  # a new line with such a beginning is a misplaced marker
 UNREADABLE = "\ufffd"  # stands for bytes of the answer that are not text
 Read = Callable[[str], bytes | None]
 WHOLE_FILES = (
@@ -72,7 +72,7 @@ def apply_edits(
 
 
 def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | None:
-    """Return the content of one file after its blocks, or None if they delete it."""
+    """Return the content of one file after its edits, or None if an edit deletes the file."""
     first = blocks[0]
     data = base or b""
     # A block with an empty search, in a file that is missing or empty, is the whole file.
@@ -188,5 +188,5 @@ def _encode_checked(path: str, old: str, new: str) -> bytes:
 
 
 def advise_whole_files(refusals: int) -> str:
-    """Return the advice to write whole files after exactly two refusals, else an empty text."""
+    """After exactly two refusals, return the advice to write whole files; otherwise ""."""
     return WHOLE_FILES if refusals == REFUSED_MAX else ""

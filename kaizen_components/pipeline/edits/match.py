@@ -21,7 +21,7 @@ Change = Callable[[str], str]
 
 
 class Match:
-    """Lines `start` to `end` of a file (without `end`), and the lines that replace them."""
+    """Lines of a file, from `start` up to but not including `end`, and their replacement."""
 
     def __init__(self, edit: Edit, start: int, end: int, text: Lines):
         self.edit = edit
@@ -48,7 +48,7 @@ class Match:
 
 
 def find_place(edit: Edit, lines: Lines) -> Match:
-    """Return the only match of a block in a file; raise EditRefused for none or several."""
+    """Return the match of a block in a file; raise EditRefused unless there is exactly one."""
     search = list(edit.search)
     if not any(line.strip() for line in search):
         raise EditRefused(
@@ -76,7 +76,7 @@ def find_place(edit: Edit, lines: Lines) -> Match:
 
 
 def _find_levels(search: Lines, lines: Lines) -> Iterator[dict[int, Change]]:
-    """Yield {start line: how to change a line of the replacement there} of each level in turn."""
+    """For each level, yield {start line: function that adapts a line of the replacement}."""
     # Level 1: the lines are equal.
     yield dict.fromkeys(_find_starts(search, lines), str)
     # Level 2: they are equal without blanks at their ends.
@@ -126,7 +126,7 @@ def _find_starts(search: Lines, lines: Lines) -> list[int]:
 
 
 def _find_shift(search: Lines, lines: Lines) -> Change | None:
-    """Return a function that indents the block's lines as the file does, or None if none fits."""
+    """Return a function that indents the block's lines as the file does; None if this fails."""
     pairs = [
         (search_line, file_line)
         for search_line, file_line in zip(search, lines, strict=True)
@@ -156,8 +156,8 @@ def _find_shift(search: Lines, lines: Lines) -> Change | None:
 def describe_nearest(search: Lines, lines: Lines) -> str:
     """Describe the place most similar to the block, and the first line that differs.
 
-    That is the place with the most equal lines, ignoring blanks. Without any equal line it is a
-    line that resembles the first line of the block.
+    The most similar place has the most equal lines, ignoring blanks. If no line is equal, it is
+    the line most like the first line of the block.
     """
     stripped_search = [line.strip() for line in search]
     stripped_lines = [line.strip() for line in lines]
@@ -175,7 +175,7 @@ def describe_nearest(search: Lines, lines: Lines) -> str:
         if compared_count > COMPARED_MAX:
             break
     if scores:
-        start = max(scores, key=lambda at: (scores[at], -at))
+        start = max(scores, key=lambda start_line: (scores[start_line], -start_line))
     else:
         first = next((line for line in stripped_search if line), "")[:CLOSE_CHARS_MAX]
         short = [line[:CLOSE_CHARS_MAX] for line in stripped_lines[:CLOSE_LINES_MAX]]

@@ -63,7 +63,7 @@ def _find_path_fault(path: str) -> str:
 
 
 def fold_case(path: str) -> str:
-    """Return a form that is equal for two paths that macOS or Windows takes for one file."""
+    """Return an equal text for two paths that are the same file on macOS or Windows."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
@@ -83,7 +83,7 @@ class ExistingPaths:
         self.spellings = {fold_case(path): path for path in (*self.files, *self.folders)}
 
     def check(self, path: str) -> None:
-        """Add the path; refuse a link, a folder, and one that differs from another only in case."""
+        """Add the path; refuse a link, a folder, and two paths that differ only in case."""
         name, parents = quote_text(path), list_parents(path)
         for part in (*parents, path):
             if self.is_link(part):

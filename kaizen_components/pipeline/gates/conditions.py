@@ -33,7 +33,7 @@ def add_conditions(verdict: Verdict, job: Job) -> Verdict:
 
 @functools.cache
 def hash_gate_code() -> str:
-    """Return a hash of the gates' code. Unlike a version number, it changes by itself."""
+    """Return a hash of the gates' code. A version number could be forgotten; a hash cannot."""
     digest = hashlib.sha256()
     for path in list_gate_files():
         with open(os.path.join(ENGINE, path), "rb") as file:

@@ -1,4 +1,4 @@
-"""Run the gates on tiny good and bad candidates, to show that they tell them apart (K11, CI)."""
+"""Show that the gates pass tiny good candidates and refuse bad ones (K11, CI)."""
 
 import os
 import sys
@@ -55,7 +55,7 @@ def prove_static_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
 def prove_test_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
     """Return the expected and the actual reason for each candidate. Takes a few seconds."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
-    # Installed plugins do not matter here, and loading them would slow down each session.
+    # Block installed plugins: loading them would slow down each session.
     plugins = {plugin.name for plugin in metadata.entry_points(group="pytest11")}
     addopts = " ".join(f"-p no:{name}" for name in sorted(plugins))
     base = {**TEST_BASE, "pytest.ini": f"[pytest]\naddopts = {addopts}\n"}

@@ -18,7 +18,7 @@ from ...sandbox import run as sandbox
 from ..job import Job
 
 PIPELINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Folders of the pipeline that are copied into the box. They import nothing else of Kaizen.
+# Folders of the pipeline that are copied into the box. They import no other module of Kaizen.
 BOX_CODE = (("gates", "tests", "box"), ("codemode", "box"))
 BEGIN = """
 import sys

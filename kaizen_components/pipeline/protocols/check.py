@@ -22,7 +22,8 @@ Follows = Callable[[Step, str], bool]
 def find_faults(definition: Any) -> list[str]:
     """Return the faults of a definition.
 
-    Later rules run only if the earlier ones found nothing, because they rely on them.
+    Stop after the first group of rules that finds a fault: later groups assume that the earlier
+    ones passed.
     """
     faults = list(_find_bad_values(definition, "the file"))
     if not faults:
@@ -166,9 +167,9 @@ def _list_reachable(
 def check_loops(protocol: Protocol) -> Iterator[str]:
     """Yield a fault for each loop without a bound: `attempts` of a step, or `times` of an edge.
 
-    A loop of kept steps is a fault too: each is skipped once it has passed, so it never ends.
+    A loop of `keep` steps is a fault too: a passed step is skipped, so the loop never ends.
     """
-    free = {
+    without_attempts = {
         name
         for name, step_data in protocol.definition["steps"].items()
         if "attempts" not in step_data
@@ -176,9 +177,9 @@ def check_loops(protocol: Protocol) -> Iterator[str]:
 
     def is_unbounded(step: Step, reason: str) -> bool:
         to, times = step.next[reason]
-        return step.name in free and to in free and not times
+        return step.name in without_attempts and to in without_attempts and not times
 
-    for name in sorted(free):
+    for name in sorted(without_attempts):
         step = protocol.steps[name]
         following = [to for reason, (to, _) in step.next.items() if is_unbounded(step, reason)]
         if name in _list_reachable(protocol, following, is_unbounded):
@@ -197,7 +198,7 @@ def check_loops(protocol: Protocol) -> Iterator[str]:
 
 
 def check_acceptance(protocol: Protocol) -> Iterator[str]:
-    """Yield a fault if a run can be accepted although an answer or its gate has not passed."""
+    """Yield a fault if a run can be accepted before each answer and its gate have passed."""
     for step in protocol.steps.values():
         for reason, (to, _) in step.next.items():
             if reason == "pass":
@@ -257,16 +258,16 @@ def check_fixtures(protocol: Protocol) -> Iterator[str]:
             if step.fixtures:
                 yield f"{step.name}: only a gate of kind command can have fixtures."
             continue
-        for which, verb in (("good", "pass"), ("bad", "fail")):
-            if not step.fixtures.get(which):
-                yield f"{step.name} needs a {which} fixture, which shows that it can {verb}."
+        for quality, verb in (("good", "pass"), ("bad", "fail")):
+            if not step.fixtures.get(quality):
+                yield f"{step.name} needs a {quality} fixture, which shows that it can {verb}."
         for fixture in itertools.chain.from_iterable(step.fixtures.values()):
             for name, value in fixture.get("answers", {}).items():
-                quality = protocol.steps.get(name)
-                if quality is None or quality.kind != "ask":
+                ask_step = protocol.steps.get(name)
+                if ask_step is None or ask_step.kind != "ask":
                     yield f"{step.name}: a fixture answers {name}, which is not an ask step."
-                elif quality.answer == "json":
-                    for _, what in find_schema_faults(quality.schema or {}, value)[:1]:
+                elif ask_step.answer == "json":
+                    for _, what in find_schema_faults(ask_step.schema or {}, value)[:1]:
                         yield (
                             f"{step.name}: a fixture's answer to {name} does not follow its schema:"
                             f" {what}."

@@ -69,7 +69,7 @@ def prove_answers(protocol_name: str) -> list[dict[str, Any]]:
             step = protocol.steps[step_name]
             answers = {"plan": SPEC, "build": case.get("build")}
             context = StepContext(protocol, REQUEST, {**dict.fromkeys(protocol.steps), **answers})
-            if "build" in case:  # the fixture is about objections that come before the question
+            if "build" in case:  # the fixture tests objections, which come before the question
                 verdict = kind_of(step).find_objection(workspace, context)
             else:
                 verdict = check_answer(step, workspace, context, case["answer"])

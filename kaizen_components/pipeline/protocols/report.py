@@ -49,7 +49,9 @@ def check_protocol(
         }
     faults = find_faults(protocol.definition)
     pages = skills.render_skills(protocol)
-    if source.text is not None:  # `codemode-spec` with a step `synthesis` is codemode's own skill
+    if (
+        source.text is not None
+    ):  # a protocol `codemode-spec` with a step `synthesis` would overwrite codemode's skill
         shipped_protocols = {
             path for other in list_shipped() for path in skills.render_skills(load_shipped(other))
         }

@@ -14,7 +14,7 @@ SKIPPED = frozenset((".git", "__pycache__"))
 
 
 def check_protected(job: Job) -> list[Finding]:
-    """Return a finding for each protected file that was touched without a grant."""
+    """Return a finding for each protected file that was changed without a grant."""
     return [
         Finding(
             "protected",

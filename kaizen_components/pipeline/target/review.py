@@ -33,7 +33,7 @@ def find_objections(
 ) -> list[Finding]:
     """Return a finding for each change that needs a grant, sorted by path.
 
-    The reviewer is asked only if there is none.
+    The reviewer is asked only if no change needs a grant.
     """
     forbidden = tuple(
         match[1] for text in spec["out_of_scope"] if (match := FORBIDS.fullmatch(text.strip()))

@@ -84,7 +84,7 @@ def find_tools(target: Target, python: str | None = None, commit: str | None = N
         path.startswith("src/") and path.endswith(".py") for path in paths
     )
     return Tools(
-        [answer["executable"]],  # not place.path, which may be a script
+        [answer["executable"]],  # not place.path: it may be a script that starts the interpreter
         _list_folders_read(target, answer),
         ("src", ".") if has_src else (".",),
         versions,

@@ -118,7 +118,7 @@ class Workspace:
         ]
 
     def quote_context(self, cited_paths: list[str]) -> list[dict[str, str]]:
-        """Return the files that a builder sees: the cited ones, and small other sources.
+        """Return the files that a builder sees: the cited ones, and other small sources.
 
         A scout often forgets an important file, and a few thousand more characters do no harm.
         """

@@ -22,7 +22,7 @@ from . import family
 OUTPUT_CHARS = 2_000
 TEXT_CHARS = 500
 SENT_BYTES = 100_000
-MEMORY_BYTES = 1 << 30  # less than the sandbox has, so that only this code gets a MemoryError
+MEMORY_BYTES = 1 << 30  # below the limit of the sandbox, so that only this code gets a MemoryError
 PAUSE_S = 0.02
 NAME = "<code>"
 TIMEOUT, EXITED, KILLED, MEDDLED = "Timeout", "Exited", "Killed", "Meddled"
@@ -43,7 +43,7 @@ def build_failure(error_type: str, error: str, ms: float = 0.0, stdout: str = ""
 
 
 def import_function(plan: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Import the function of the plan. Return (the function or None, how the import ended)."""
+    """Import the function of the plan. Return it, or None, and a report of the import."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(nowhere, fd)
@@ -100,7 +100,7 @@ def run_piece(
 def _watch_child(
     pid: int, result: int, stdout: int, deadline: float
 ) -> tuple[bytes, bytes, int | None]:
-    """Return what the child sent, what it printed, and its exit status; None after a timeout."""
+    """Return the child's result, its output, and its exit status, which is None after a timeout."""
     received = {result: bytearray(), stdout: bytearray()}
     bytes_max = {result: SENT_BYTES, stdout: 4 * TEXT_CHARS}
     readers, status = [result, stdout], None
@@ -121,7 +121,7 @@ def _watch_child(
 def _read_ready(
     readers: list[int], received: dict[int, bytearray], bytes_max: dict[int, int], seconds: float
 ) -> bool:
-    """Read what is available, keep at most `bytes_max` of it, and return whether there was any."""
+    """Read available data and keep at most `bytes_max`; return whether there was any data."""
     if not readers:
         time.sleep(seconds and 0.001)
         return False

@@ -37,7 +37,7 @@ def run_group(
         try:
             import_event = stream.read_event(plan["import_s"], deadline)
             if import_event is None and time.monotonic() >= deadline:
-                return report  # the time of the whole session was over, not that of the import
+                return report  # the session's time limit was reached, not that of the import
             if import_event is None:
                 import_event = piece.build_failure(
                     *(piece.TIMEOUT, "The import did not end.")
@@ -82,7 +82,7 @@ class _Stream:
         self._reader, writer = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            key[:] = bytes(len(key))  # outer frames still refer to this array
+            key[:] = bytes(len(key))  # outer frames still refer to this array, so clear it
             self._token = b""
             os.close(self._reader)
             run_items(group, items, plan, files, _Sender(writer, token))

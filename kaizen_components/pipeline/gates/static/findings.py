@@ -53,7 +53,7 @@ def make_broken_result(tool: str, sandbox_run: SandboxResult, why: str, folder: 
 def find_new_findings(
     base: list[LocatedFinding], head: list[LocatedFinding], changed_lines: dict[str, set[int]]
 ) -> list[Finding]:
-    """Return the findings that head has and base has not.
+    """Return the findings in head that are not in base.
 
     If head has more equal findings than base, those on changed lines count as new.
     """

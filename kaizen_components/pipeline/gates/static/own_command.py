@@ -15,7 +15,7 @@ LINE = re.compile(r"^(?P<path>[^\s:()]+)(?::|\()(?P<line>\d+)(?:[:,]\d+)?\)?:?\s
 FAILURES = {"check": "check", "test": "regression"}
 TAIL_CHARS = 2_000
 NEXT = "Fix that first, or allow it with --allow-failing-baseline."
-FOLDER = "own"  # apart from mypy's cache: such a command runs the candidate's code
+FOLDER = "own"  # not in mypy's cache folder, because such a command runs the candidate's code
 
 
 def judge_with_own_command(job: Job, name: str, judge: Callable[[Job], Verdict]) -> Verdict:

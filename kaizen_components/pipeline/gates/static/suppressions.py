@@ -19,7 +19,7 @@ DECORATORS = re.compile(r"^\s*@(?:\w+\.)*no_type_check\b")
 
 
 def find_suppressions(job: Job) -> list[Finding]:
-    """Return the new suppressions on changed lines. Those that the file had before may stay."""
+    """Return the new suppressions on changed lines. A suppression that the base has may stay."""
     findings = []
     for path, lines in sorted(job.changed.items()):
         if path.endswith((".py", ".pyi")) and path not in job.tests:

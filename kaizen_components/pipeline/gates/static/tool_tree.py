@@ -1,6 +1,6 @@
 """The tree that static tools check: a copy whose tool settings are those of the base.
 
-So a candidate gains nothing if it loosens ruff.toml, adds a .gitignore or changes a mypy plugin.
+A candidate cannot hide a finding by a looser ruff.toml, a .gitignore or another mypy plugin.
 """
 
 import configparser
@@ -23,7 +23,7 @@ SKIPPED_FILES = shutil.ignore_patterns("*.pyc", *SKIPPED)
 
 
 class ToolTree:
-    """A folder that is refilled for every tree. Only mypy's cache stays in it."""
+    """A folder that is filled anew for every tree. Only mypy's cache stays in it."""
 
     def __init__(self, job: Job, name: str = "static"):
         self.job = job
@@ -31,7 +31,7 @@ class ToolTree:
         os.makedirs(self.folder, exist_ok=True)
 
     def fill_from(self, tree: str, with_tests: bool = False) -> None:
-        """Copy base or head here. Leave out the new tests unless asked: the builder wrote none."""
+        """Copy base or head here. Skip the new tests by default: the builder did not write them."""
         job = self.job
         for entry in os.scandir(self.folder):
             if entry.name != CACHE:

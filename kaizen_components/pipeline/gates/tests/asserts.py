@@ -1,4 +1,4 @@
-"""Check, by reading the source, that every new test asserts something that could be false."""
+"""Parse the new tests, and check that every test asserts something that could be false."""
 
 import ast
 import os
@@ -55,7 +55,7 @@ def _has_assertion(function: Function, functions: dict[str, Function], visited: 
 
 
 def _list_reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the nodes that can run and whose AssertionError is not swallowed."""
+    """Yield the nodes that can run, except where an AssertionError is caught and ignored."""
     for statement in body:
         test = statement.test if isinstance(statement, ast.If | ast.While) else None
         if isinstance(test, ast.Constant) and not test.value:

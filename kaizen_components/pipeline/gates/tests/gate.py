@@ -39,7 +39,7 @@ class CheckFailed(Exception):
 
 
 class Judgement:
-    """The commands that one judgement has run, and the facts that it knows so far."""
+    """The commands and facts of one judgement so far."""
 
     def __init__(self, job: Job):
         self.job = job
@@ -47,7 +47,7 @@ class Judgement:
         self.facts: dict[str, Any] = {"checks": []}
 
     def record_check(self, check: str, reason: str, says: str, findings: list[Finding]) -> None:
-        """Note the check in the facts; raise CheckFailed if it found something."""
+        """Add the check to the facts; raise CheckFailed if it has findings."""
         self.facts["checks"].append(check)
         if findings:
             raise CheckFailed(reason, says, findings)
@@ -87,7 +87,7 @@ def _judge_job(job: Job) -> Verdict:
 
 
 def _check_before_tests(case: Judgement) -> Baseline:
-    """Check what needs no session on head: sandbox, tools, files, asserts, and the baseline."""
+    """Make the checks without a session on head: sandbox, tools, files, asserts and baseline."""
     job = case.job
     case.facts["level"] = sandbox.detect_level()
     sandbox_findings = find_weak_sandbox(job)
@@ -140,7 +140,7 @@ def _check_outcomes(case: Judgement, baseline: Baseline) -> tuple[SessionReport,
     head = _run_head(case, baseline, [])
     files = new_tests.group_ids_by_file(head, job)
     uncollected = [path for path, ids in files.items() if not ids and path not in head.uncollected]
-    if uncollected:  # pytest collects them only by name
+    if uncollected:  # pytest collects these files only by name
         head.merge_report(_run_head(case, baseline, uncollected))
     regressions = regression.find_regressions(baseline, head)
     case.record_check(

@@ -75,7 +75,7 @@ def map_first_lines(path: str) -> dict[int, int]:
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None) or getattr(node, "cases", None)
             last = node.end_lineno or 0
-            if isinstance(body, list) and body:  # the cases of a `match` have no line number
+            if isinstance(body, list) and body:  # a `case` of a `match` has no line number
                 last = getattr(body[0], "lineno", node.lineno + 1) - 1
             lines = range(node.lineno, max(last, node.lineno) + 1)
             first.update(dict.fromkeys(lines, node.lineno))

@@ -1,4 +1,4 @@
-"""Small wrong versions of changed lines. A test that means something fails on most of them.
+"""Make mutants: small wrong versions of changed lines. A useful test fails on most of them.
 
 Code that tests need not check is left alone: docstrings, logging, annotations, `__all__`, messages
 of exceptions, code for type checkers. A mutant is spliced into the source, so that its change can
@@ -177,7 +177,7 @@ def _subtract_one(value: ast.expr) -> ast.BinOp:
 
 
 def _copy_with(node: ast.AST, **parts: Any) -> ast.AST:
-    """Return a shallow copy of a node with other values of some fields."""
+    """Return a shallow copy of a node with new values for some fields."""
     new = copy.copy(node)
     for name, value in parts.items():
         setattr(new, name, value)

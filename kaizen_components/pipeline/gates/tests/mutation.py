@@ -28,7 +28,7 @@ class Mutation:
     def __init__(self, made_count: int):
         self.made_count = made_count
         self.killed_count = 0
-        self.asserted_count = 0  # of those killed, by an assertion and not by a crash
+        self.asserted_count = 0  # mutants killed by an assertion, not only by a crash
         self.survivors: list[Mutant] = []
         self.gutted_survived = ""
         self.doubts: list[str] = []
@@ -98,7 +98,7 @@ def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str
     )
     for mutant, report in zip(
         planned_mutants, reports, strict=False
-    ):  # the last ones may lack a report
+    ):  # the last mutants may have no report
         if report.is_killed:
             mutation.killed_count += mutant is not gutted_mutant
             mutation.asserted_count += mutant is not gutted_mutant and report.has_failed_assertion
@@ -112,7 +112,7 @@ def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str
 
 
 def check_mutants(job: Job, mutation: Mutation) -> list[Finding]:
-    """Return findings if the tests pass on gutted code, only crash, or miss too many mutants."""
+    """Return findings if the tests pass without function bodies, only crash, or miss mutants."""
     if mutation.gutted_survived:
         names = mutation.gutted_survived
         text = f"The new tests pass even when {names} raises at once, so they do not test it."

@@ -28,7 +28,7 @@ KIND_WORDS = {
 
 
 def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]]:
-    """Return the ids of new tests that pass on the base's product code, and the commands run.
+    """Return the ids of new tests that pass without the change, and the commands run.
 
     The ids are stored, because neither the tests nor the base change between attempts.
     """

@@ -1,4 +1,4 @@
-"""What a session in the box reported: outcomes by test id, and whether to trust the session."""
+"""The report of a session in the box: outcomes by test id, and whether to trust the session."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class Outcome:
 
 
 class SessionReport:
-    """One session: outcomes by id, what could not be collected, and reasons not to trust it."""
+    """A session: outcomes by id, files that could not be collected, and reasons not to trust it."""
 
     def __init__(self, seen: dict[str, Any], plan: dict[str, Any], last_lines: str = ""):
         end = seen["end"] or {}
@@ -78,7 +78,7 @@ class SessionReport:
 
     @property
     def has_failed_assertion(self) -> bool:
-        """Return whether an assertion failed, and not only something crashed."""
+        """Return whether an assertion failed; a test that only crashed does not count."""
         types = {outcome.type for outcome in self.outcomes.values()}
         return not types.isdisjoint(("AssertionError", "Failed"))
 

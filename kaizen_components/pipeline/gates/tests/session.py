@@ -15,7 +15,7 @@ from .. import session_box
 from . import pytest_config
 from .report import SessionReport
 
-LINES_SHOWN = 5  # of what a session printed before it ended early
+LINES_SHOWN = 5  # length of the output kept from a session that ended early
 Plan = dict[str, Any]
 
 

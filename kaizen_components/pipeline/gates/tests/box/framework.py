@@ -22,7 +22,7 @@ class FrameworkSnapshot:
         self._parts = dict(_list_parts())
 
     def list_changes(self) -> list[str]:
-        """Return the names whose object or code has changed. Names added later do not count."""
+        """Return the names whose object or code has changed. New names do not count."""
         current_parts = dict(_list_parts())
         changed_names = []
         for name, (value, code) in self._parts.items():

@@ -1,4 +1,4 @@
-"""Set up imports in a box: from the tree first, and never from environment variables."""
+"""Set up imports in a box: prefer the tree, and ignore environment variables such as PYTHONPATH."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class TreeFinder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         spec = machinery.PathFinder.find_spec(name, self._paths) if path is None else None
-        return spec if spec and spec.loader else None  # a folder without __init__.py hides nothing
+        # A folder without __init__.py has no loader and is no package.
+        return spec if spec and spec.loader else None
 
 
 def put_tree_first(paths: list[str]) -> None:
@@ -54,7 +55,7 @@ def _has_same_packages(path: str, names: set[str]) -> bool:
 
 
 def _list_folder(path: str) -> list[str]:
-    """Return the names in a folder. One that is missing, or that the sandbox hides, has none."""
+    """Return the names in a folder; none if it is missing or the sandbox hides it."""
     try:
         return os.listdir(path)
     except OSError:

@@ -18,7 +18,7 @@ PAUSE_S = 0.05
 
 
 def run_session(options: dict[str, Any], plan: dict[str, Any], key: bytearray) -> dict[str, Any]:
-    """Return the session's events, its last one if it got there, and the number of forged lines."""
+    """Return the session's events, its end event if it sent one, and the number of forged lines."""
     token = secrets.token_hex(8).encode()
     reader, writer = os.pipe()
     sys.stdout.flush()
