@@ -107,14 +107,12 @@ def parse_command(command: Command, rest: list[str]) -> Parsed | None:
     except click.NoSuchOption as error:
         names = dict.fromkeys((*command.options, *fields.SHARED))
         options = [fields.format_option(name) for name in names]
-        similar_names = get_close_matches(error.option_name[:60], options, 2, 0.5)
+        close = get_close_matches(error.option_name[:60], options, 2, 0.5)
         option = make_excerpt(error.option_name)
         raise Usage(
             "unknown_option",
             f"{command.code} {command.name} has no option {option}.",
-            f"Did you mean {' or '.join(similar_names)}?"
-            if similar_names
-            else f"It takes {', '.join(options)}.",
+            f"Did you mean {' or '.join(close)}?" if close else f"It takes {', '.join(options)}.",
             f"`help {command.code}` explains them.",
         ) from None
     except click.UsageError as error:
@@ -230,9 +228,9 @@ class BareWords(click.Argument):
 
 def render_command_help(command: Command) -> str:
     """Return a command's page: what it does, its options with their choices, an example."""
-    own_options = list(command.options)
+    options = list(command.options)
     width = measure_width()
-    usage = [f'"{format_metavar(command, name)}"' for name in own_options if is_bare(command, name)]
+    usage = [f'"{format_metavar(command, name)}"' for name in options if is_bare(command, name)]
     usage += [
         f"{fields.format_option(name)} {format_metavar(command, name)}"
         for name in command.required
@@ -244,21 +242,19 @@ def render_command_help(command: Command) -> str:
         *wrap_text("usage: ", " ".join(["kaizen", command.code, *usage, "[options]"]), width),
         "",
     ]
-    if own_options:
-        rows = [
-            (format_label(command, name), describe_option(command, name)) for name in own_options
-        ]
+    if options:
+        rows = [(format_label(command, name), describe_option(command, name)) for name in options]
         lines += [*format_columns(rows), ""]
-    kinds = {name: fields.get_field(command, name).kind for name in own_options}
-    texts = [name for name in own_options if kinds[name] in fields.TEXT_KINDS]
+    kinds = {name: fields.get_field(command, name).kind for name in options}
+    texts = [name for name in options if kinds[name] in fields.TEXT_KINDS]
     if texts:
         prose = [name for name in texts if kinds[name] == "prose"]
         option = fields.format_option("body" if "body" in texts else [*prose, *texts][0])
         hint = f"Text also comes from a file ({option}-file PATH) or from stdin ({option} -)."
         lines += [*wrap_text("", hint, width), ""]
-    shared_options = [name for name in fields.SHARED if name not in own_options]
+    shared = [name for name in fields.SHARED if name not in options]
     lines += format_columns(
-        [(format_label(command, name), fields.SHARED[name].help) for name in shared_options]
+        [(format_label(command, name), fields.SHARED[name].help) for name in shared]
     )
     lines += ["", "example:", f"  {command.example}"]
     return "\n".join(lines) + "\n"
