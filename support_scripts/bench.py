@@ -3,8 +3,8 @@
 
     python support_scripts/bench.py [names…] [--records N] [--keep DIR] [--quick] [--json]
 
-Machines are noisy: a speed is a ratio of medians, its variants taken in turns within one run; the
-min is shown too. Exit codes: 0 every promise is met, 1 one is not, 2 usage.
+Machines are noisy, so a speed is a ratio of medians, and one run measures its variants in turn.
+Exit codes: 0 every promise is met, 1 one is not, 2 usage.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--records", type=int, metavar="N", help=large)
     keep = "keep the large database here for next time"
     parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help=keep)
-    quick = "do less of everything: does it run, not how fast"
+    quick = "do less of everything, to check that the benchmarks run"
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
         for row in BENCHMARKS[name](bench_options):
             rows.append(row)
             show_progress("")
-            if not options.json:  # at once: a long run that breaks has still said what it measured
+            if not options.json:  # at once, because a long run may break
                 print(format_row(row), flush=True)
     if options.json:
         report = {"conditions": describe_conditions(), "rows": [row._asdict() for row in rows]}

@@ -1,4 +1,4 @@
-"""Measure a session's digest in a large database with something of everything it tells."""
+"""Measure a session's digest in a large database with every kind of record that it shows."""
 
 import pathlib
 import random
@@ -56,7 +56,7 @@ def measure_digest(options: BenchOptions) -> Iterator[Row]:
 
 
 def _fill_project(root: pathlib.Path, share: int) -> None:
-    """Add a repository and what a database of tasks lacks, once; a `share`-th of it if quick."""
+    """Add a repository and other kinds of records, once; only one part in `share` of them."""
     if (root / ".git").exists():
         return
     door = Door(str(root), keep_open=True)

@@ -38,7 +38,7 @@ spawning = multiprocessing.get_context("spawn")  # as real processes start: noth
 
 
 def find_problems(door: Door) -> list[str]:
-    """Return what K1 --integrity and K8 object to."""
+    """Return the problems that K1 --integrity and K8 report."""
     problems = []
     for code, options in (("K1", {"integrity": True}), ("K8", {})):
         try:
@@ -126,8 +126,7 @@ def measure_kills(options: BenchOptions) -> Iterator[Row]:
 
 
 def _kill_writer(root: pathlib.Path, rng: random.Random, number: int) -> list[str]:
-    """Return the ids that a writer reported before its end; every other one keeps its
-    connection."""
+    """Kill a writer at a random moment; return the ids it reported. Odd ones stay connected."""
     receiver, sender = spawning.Pipe(duplex=False)
     child = spawning.Process(target=_write_until_killed, args=(str(root), number % 2 == 1, sender))
     child.start()
@@ -155,7 +154,7 @@ def _write_until_killed(root: str, keep_open: bool, acknowledge: Pipe) -> None:
 
 
 class Unlocked(Verification):
-    """K8 on a database without its triggers, which it would name otherwise."""
+    """K8 without its check of the schema, because the triggers are dropped here."""
 
     def find_schema_problems(self) -> list[str]:
         return []
@@ -179,11 +178,11 @@ def measure_flips(options: BenchOptions) -> Iterator[Row]:
         flips, missed = 0, dict.fromkeys(verifiers, 0)
         for value, content in list(_list_flips(connection))[:: options.pick(1, 50)]:
             flips += 1
-            _put(connection, value, value.seq, content)
+            _store_value(connection, value, value.seq, content)
             for name, verify in verifiers.items():
                 missed[name] += not verify()
             seq = content if value.column == "seq" else value.seq
-            _put(connection, value, seq, value.content)
+            _store_value(connection, value, seq, value.content)
             show_progress(f"{flips:,} bytes flipped")
         connection.close()
     for name, count in missed.items():
@@ -192,7 +191,7 @@ def measure_flips(options: BenchOptions) -> Iterator[Row]:
 
 
 def _make_small_database(root: pathlib.Path) -> Place:
-    """Make a record of every kind, in a file that lets itself be changed."""
+    """Make a database with a record of every kind, and drop the triggers that protect them."""
     door = Door(str(root))
     record_every_kind(door, root)
     kinds = {row[0] for row in door.store.reader().tuples("SELECT DISTINCT kind FROM log")}
@@ -217,7 +216,7 @@ class Value(NamedTuple):
 
 
 def _list_flips(connection: Connection) -> Iterator[tuple[Value, Content]]:
-    """Yield each value with each of its bytes changed; an integer becomes one that is not taken."""
+    """Yield each value with each of its bytes changed; an integer becomes an unused one."""
     rng = random.Random(0)
     for table in ("log", *KINDS):
         for (column,) in connection.tuples(f"SELECT name FROM pragma_table_info('{table}')"):
@@ -241,7 +240,7 @@ def _list_flips(connection: Connection) -> Iterator[tuple[Value, Content]]:
                 yield from ((Value(table, seq, column, content), flip) for flip in flips)
 
 
-def _put(connection: Connection, value: Value, seq: Content, content: Content) -> None:
+def _store_value(connection: Connection, value: Value, seq: Content, content: Content) -> None:
     new = "?" if isinstance(content, int | float) else "CAST(? AS TEXT)"
     sql = f"UPDATE {value.table} SET {value.column} = {new} WHERE seq = ?"
     connection.execute(sql, (content, seq))

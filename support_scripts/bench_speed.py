@@ -63,7 +63,7 @@ HOOKS = {  # event -> what a host sends
     ),
 }
 HOOK_S_MAX = 0.3
-# A child that is started by a large process inherits that one's maximum, so a small one starts it.
+# A child inherits the maximum of the process that starts it, so a small process starts it.
 MAX_RSS = """
 import os, resource, sys
 os.waitpid(os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ), 0)
@@ -77,7 +77,7 @@ def measure_cold_start(options: BenchOptions) -> Iterator[Row]:
         calls: Calls = {"empty": partial(launch_python, ["-c", "pass"], root)}
         for what, (argv, _) in COLD.items():
             calls[what] = partial(run_cold, root, *argv)
-        # A claimed task that is proven: the longest way of a Stop hook without a refusal.
+        # A claimed and proven task, for which a Stop hook does most work without refusing.
         for event, message in HOOKS.items():
             (root / event).write_text(message)
         (root / ".gitignore").write_text("AI/\n")
@@ -116,15 +116,15 @@ def measure_process(root: pathlib.Path, *argv: str) -> tuple[float, str]:
 
 
 def measure_write(options: BenchOptions) -> Iterator[Row]:
-    """Measure a write on an open connection, beside what the disk alone takes to keep a page."""
+    """Measure a write on an open connection, and an fsync of one page to compare it with."""
     with temporary_project(SMALL) as root, open(root / "page", "wb", buffering=0) as file:
         door = Door(str(root), keep_open=True)
 
-        def keep_page() -> None:
+        def sync_page() -> None:
             file.write(bytes(4096))
             os.fsync(file.fileno())
 
-        calls: Calls = {"W1": partial(door, "W1", **W1), "disk": keep_page}
+        calls: Calls = {"W1": partial(door, "W1", **W1), "disk": sync_page}
         taken = time_interleaved(calls, options.pick(2_000, 200))
         door.close()
     median, writes = statistics.median(taken["W1"]), taken["W1"]

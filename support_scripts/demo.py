@@ -2,8 +2,8 @@
 
     python support_scripts/demo.py FOLDER
 
-FOLDER then has records (AI/db), a few files that lessons name, a launcher and its weekly report. An
-existing demo is only shown.
+FOLDER then has records (AI/db), a few files that lessons name, a launcher and its weekly report. For an
+existing demo it only prints how to look around.
 """
 
 import os
@@ -68,18 +68,18 @@ def is_demo(folder: pathlib.Path) -> bool:
 def make_demo(folder: pathlib.Path) -> str:
     """Make the demo with its report and its launcher; return the report as text.
 
-    It is made elsewhere and then moved, so that a part of a demo is never taken for one.
+    It is made in a temporary folder and then moved, so that no half demo is left behind.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = pathlib.Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
+    temporary = pathlib.Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
     try:
-        with Stage(beside) as stage:
+        with Stage(temporary) as stage:
             play_demo(stage)
             report = show_report(stage)
-        write_file(beside / LAUNCHER, LAUNCHER_TEXT.format(engine=os.path.relpath(ROOT, folder)))
-        beside.rename(folder)
+        write_file(temporary / LAUNCHER, LAUNCHER_TEXT.format(engine=os.path.relpath(ROOT, folder)))
+        temporary.rename(folder)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
     return report
 

@@ -1,4 +1,4 @@
-"""The lives of the demo beside its tasks: lessons, rules, evals, sources, predictions, scores.
+"""What happens in the demo beside its tasks: lessons, rules, evals, sources, predictions, scores.
 
 Each is a generator that calls commands and yields the minutes of work until it goes on; the stage
 plays them side by side.
@@ -13,7 +13,7 @@ from demo_work import LEAD, NIGHTLY, OFFICE, REVIEWER, SCOUT, Team, Work, days
 
 
 def list_lives(team: Team) -> list[Life]:
-    """List all lives; the first goes first when two have the same moment."""
+    """List all lives. Of two steps at the same moment, that of the earlier life comes first."""
     return [
         *(Work(team, key, task).life() for key, task in team.text["task"].items()),
         *(gotcha(team, item) for item in team.text["gotcha"]),
@@ -29,7 +29,7 @@ def list_lives(team: Team) -> list[Life]:
 
 
 def gotcha(team: Team, spec: dict[str, Any]) -> Life:
-    """A pitfall, and what is learned from it."""
+    """Record a pitfall, and promote it as its `fate` says."""
     yield days(spec["day"])
     builder, fate = team.text["scope"][spec["scope"]]["builder"], spec.get("fate", "")
     words = {name: spec[name] for name in ("title", "summary", "body", "scope")}
@@ -39,14 +39,16 @@ def gotcha(team: Team, spec: dict[str, Any]) -> Life:
         "paths": spec.get("paths", []),
         "task_id": team.tasks[spec["task"]],
     }
-    found = team.call(builder, "G1", **words, **about)["id"]
+    gotcha_id = team.call(builder, "G1", **words, **about)["id"]
     if not fate:
         return
     yield days(spec["days"])
     if fate == "retired":
-        team.call(LEAD, "G5", id=found, status=fate, note="It has not come back since the change.")
+        team.call(
+            LEAD, "G5", id=gotcha_id, status=fate, note="It has not come back since the change."
+        )
         return
-    learning = team.call(REVIEWER, "L2", id=found)["id"]
+    learning = team.call(REVIEWER, "L2", id=gotcha_id)["id"]
     if fate == "learning":
         return
     yield days(spec["days"])
@@ -76,7 +78,7 @@ def policy(team: Team, spec: dict[str, Any]) -> Life:
 
 
 def eval_case(team: Team, spec: dict[str, Any]) -> Life:
-    """A case, run every other day; what it is about gets better."""
+    """Record an eval case and run it every other day, with better and better results."""
     yield days(spec["day"])
     words = {
         name: spec[name] for name in ("title", "summary", "category", "command") if name in spec
@@ -136,7 +138,7 @@ def prediction(team: Team, spec: dict[str, Any]) -> Life:
 
 
 def scores(team: Team) -> Life:
-    """Once a week: how much is covered by tests, how content the office is."""
+    """Score test coverage and the satisfaction of the office once a week."""
     yield days(4.8)
     for week in itertools.count():
         coverage = round(0.71 + 0.03 * week + team.dice.uniform(-0.01, 0.01), 3)
@@ -148,8 +150,7 @@ def scores(team: Team) -> Life:
 
 
 def rehearsal(team: Team) -> Life:
-    """A record for practice, which is removed again; later a file that a lesson names is
-    changed."""
+    """Record a test task and purge it; later change a file that a lesson names."""
     yield days(0.6)
     team.call(LEAD, "W1", title="Only to practise", summary="Removed at once.", test=True)
     team.call(LEAD, "K7")

@@ -1,7 +1,7 @@
-"""The stage of the demo: a door on a project with a clock, dice and a machine of its own.
+"""The stage of the demo: a door on a project with its own clock, dice and machine.
 
-Every run gives the same bytes on every machine: while the stage is open, it answers what the engine
-asks the world for (time, random numbers, commands, working tree, platform).
+Every run gives the same bytes on every machine. While the stage is open, it replaces what differs
+between runs: time, random numbers, commands, working tree, platform.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ class Stage:
             self._before.append((place, name, getattr(place, name)))
             setattr(place, name, stand_in)
         self.door = Door(str(self.root), keep_open=True)
-        with self.door.store.gate:  # without fsync: an invented project may be lost in a power cut
+        with self.door.store.gate:  # without fsync: a demo may be lost in a power cut
             self.door.store.open_writer().execute("PRAGMA synchronous = OFF")
         return self
 
@@ -123,7 +123,7 @@ class Stage:
 
 
 def add_work_minutes(now_ms: int, minutes: float) -> int:
-    """Return the moment so many minutes of work later: nobody works at night or at the weekend."""
+    """Return the moment after so many minutes of work. Nights and weekends are free."""
     past_days, rest_ms = divmod(now_ms - START_MS, DAY_MS)
     weeks, weekday = divmod(past_days, 7)
     worked: float = (weeks + 1) * 5 * DAY_MINUTES  # at the weekend

@@ -1,4 +1,4 @@
-"""Who is on the stage of the demo, and the life of a task from its opening to its end."""
+"""The team of the demo, and the life of a task from its opening to its end."""
 
 import itertools
 import pathlib
@@ -17,7 +17,7 @@ ASKS_AFTER = {"critical": 7, "high": 11, "normal": 29, "low": 83}  # minutes
 
 
 class Team:
-    """The stage, the texts (demo.toml), and what has become of everything so far, by key."""
+    """The stage, the texts (demo.toml), and the state of everything so far, by key."""
 
     def __init__(self, stage: Stage):
         self.stage, self.call, self.dice = stage, stage.call, stage.dice
@@ -100,7 +100,7 @@ class Work:
             self.team.state[self.key] = given["status"]
 
     def prepare(self) -> Life:
-        """Record what comes before the work: a plan, and what a scout finds out."""
+        """Record a plan and the packet of a scout, which come before the work."""
         if "plan" in self.extras:
             text = self.team.text["said"]["plan"]
             words = {"title": "Four steps", "summary": "Cases first.", "body": text}
@@ -144,7 +144,7 @@ class Work:
         self.update(self.builder, note=self.spec["note"])
 
     def try_k(self) -> Life:
-        """The command fails and passes on the same files."""
+        """Prove twice on the same files: the command first fails and then passes."""
         self.build()
         self.prove(passes=False)
         yield 12
@@ -186,7 +186,7 @@ class Work:
         yield 1
 
     def try_s(self) -> Life:
-        """The holder lets go without a word: the lease ends, the task stays active."""
+        """Abandon the task: the lease ends, the task stays active."""
         self.call(self.builder, "W13", id=self.id, action="renew", token=self.token, ttl_s=3600)
         yield 1
 

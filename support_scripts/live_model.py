@@ -23,7 +23,7 @@ PART = re.compile(r"_part(\d+)-")
 CHUNK_BYTES = 1 << 20
 # The longest prompt of a small target, its answer, and room for a quoted diff.
 CONTEXT_TOKENS = 8192
-ANSWER_TOKENS_MAX = 1500  # a small model that repeats itself would go on until the time is up
+ANSWER_TOKENS_MAX = 1500  # stops a small model that repeats itself
 SCAFFOLD = (
     ["init", "-q", "--package", "."],
     ["add", "-q", "fastapi", "uvicorn"],
@@ -86,8 +86,7 @@ def serve_model(model: Path, port: int, threads: int) -> None:
     params.hostname, params.port = "127.0.0.1", port
     params.n_ctx, params.n_parallel, params.n_predict = CONTEXT_TOKENS, 1, ANSWER_TOKENS_MAX
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    # Without jinja the server refuses tools, and the scout is asked without: small models call in
-    # circles.
+    # Without jinja the server refuses tools, so the scout gets none: small models call them endlessly.
     params.use_jinja, params.webui = False, False
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)

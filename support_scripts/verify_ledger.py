@@ -3,9 +3,9 @@
 
     python verify_ledger.py DATABASE [--anchors FILE] [--copy] [--json]
 
-It recomputes every hash and names the first log index that is not in order; K8 says what kind of
-tampering that was. It shares no code with the engine on purpose: two programs that agree are better
-evidence than one. The database is opened read-only and streamed in the order of the log, so memory
+It recomputes every hash and names the first damaged log index; K8 says what kind of tampering
+it was. It shares no code with the engine on purpose: two programs that agree are better evidence
+than one. The database is opened read-only and streamed in the order of the log, so memory
 does not grow with the records.
 
 Exit codes: 0 in order, 2 usage, 3 no such file, 7 a finding.
@@ -81,14 +81,14 @@ encode_string = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def encode_value(value: Any) -> str:
-    """Encode a number or a text, which comes as bytes and is decoded strictly."""
+    """Encode a number, or a text given as bytes; raise ValueError if it is not UTF-8."""
     if isinstance(value, bytes):
         return encode_string(value.decode())
     return str(value) if isinstance(value, int) else format_ecmascript(value)
 
 
 def name_members(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the names in the order of canonical JSON, each as it is written there."""
+    """Return (name, encoded name) in the order of canonical JSON."""
     return [(name, f"{encode_string(name)}:") for name in sorted(names)]
 
 
@@ -194,10 +194,10 @@ def read_rows(
     order: str = "seq",
     nullable: bool = False,
 ) -> Iterator[tuple[dict[str, Any], str | None]]:
-    """Yield each row, and what is wrong with the type or the encoding of a value in it.
+    """Yield each row with the first fault in the type or encoding of its values, or None.
 
-    Read each value with its type, since text_factory makes TEXT and BLOB alike, and never from
-    an index.
+    Read each value with its type, because text_factory returns TEXT and BLOB alike. Do not read
+    from an index: it may differ from the table.
     """
     wanted = ", ".join(f"{quote(column)}, typeof({quote(column)})" for column in columns)
     expected = {
@@ -234,7 +234,7 @@ def columns_by_name(db: sqlite3.Connection, kind: str) -> dict[str, dict[str, st
 
 def read_records(db: sqlite3.Connection, kind: str, columns: dict[str, str]) -> Iterator[Record]:
     for values, fault in read_rows(db, kind, columns, nullable=True):
-        # Only a table that was made anew can hold a seq that is not an integer; no entry has seq 0.
+        # Only a recreated table can hold a seq that is not an integer. No entry has seq 0.
         seq = values["seq"] if isinstance(values["seq"], int) else 0
         yield Record(seq, kind, values, fault)
 
@@ -243,7 +243,7 @@ def read_records(db: sqlite3.Connection, kind: str, columns: dict[str, str]) -> 
 
 
 class Finding(Exception):
-    """The first thing that is not in order."""
+    """The first problem that the verifier found."""
 
     def __init__(
         self, says: str, kind: Any = None, record_id: Any = None, log_index: int | None = None
@@ -348,7 +348,7 @@ class Verifier:
         if "records" in self.kinds.get("purge", ()):
             for (listed,) in self.db.execute("SELECT records FROM purge NOT INDEXED"):
                 with contextlib.suppress(ValueError, TypeError, RecursionError):
-                    # Another value does not have its content hash, which is the finding.
+                    # A changed value fails its content hash, which check_record reports.
                     yield from map(str.encode, json.loads(listed))
 
     # Checks 1 to 4: the log and the records
@@ -387,7 +387,7 @@ class Verifier:
         )
 
     def check_entry(self, seq: int, entry: dict[str, Any], fault: str | None) -> None:
-        """Check the place and the leaf of an entry and let the tree of its origin grow."""
+        """Check the place and the leaf of an entry; add the leaf to the tree of its origin."""
         origin, facts = entry["origin"], (entry["kind"], entry["record_id"])
         tree = self.trees[origin]
         if fault:
@@ -421,7 +421,7 @@ class Verifier:
         if sha256(content).hexdigest().encode() != entry["content_hash"]:
             raise self.finding_in(entry, "the record does not have its content hash.")
 
-    # Checks 5 to 8: what is around them
+    # Checks 5 to 8: frontier, anchors, derived tables, pages
 
     def check_frontier(self) -> None:
         sizes, local = dict[bytes, int](), list[bytes]()
@@ -497,20 +497,20 @@ class Verifier:
                 raise Finding(says, *(entry or ()))
 
     def check_pages(self) -> None:
-        """Find damage where no check above has read, such as an index that lacks a row."""
+        """Find damage that the other checks do not read, such as an index that lacks a row."""
         path, page = self.one("PRAGMA database_list")[2], self.one("PRAGMA page_size")[0]
-        if path and os.path.getsize(path) % page:  # SQLite takes the missing bytes for zeros
+        if path and os.path.getsize(path) % page:  # SQLite reads the missing bytes as zeros
             raise Finding("the file ends in the middle of a page.")
         # json_valid(NULL) is 0 in SQLite 3.40
         self.db.execute("PRAGMA ignore_check_constraints = ON")
         for (says,) in self.db.execute("PRAGMA integrity_check(20)").fetchall():
-            # Newer versions of SQLite take an FTS5 index for malformed while somebody writes to it.
+            # Newer versions of SQLite report an FTS5 index as malformed during a write.
             if says != b"ok" and b"FTS5" not in says:
                 raise Finding(f"the file is malformed: {show(says)}.")
 
 
 def verify(database: Path, anchors: Path | None = None, is_copy: bool = False) -> Report:
-    """Read the anchors, then the database as it is at one moment."""
+    """Read the anchors, then verify one snapshot of the database."""
     uri, anchors_read = database.resolve().as_uri(), read_anchors(anchors)
 
     def verify_at(uri: str) -> Report:
@@ -522,7 +522,7 @@ def verify(database: Path, anchors: Path | None = None, is_copy: bool = False) -
     try:
         return verify_at(f"{uri}?mode=ro")
     except sqlite3.OperationalError as error:
-        # A folder that cannot be written has no room for the -shm file; a lone file needs none.
+        # In a read-only folder no -shm file can be made; a file without a -wal needs none.
         is_alone = not any(Path(f"{database}{side}").exists() for side in ("-wal", "-journal"))
         code = error.sqlite_errorcode & 0xFF
         if not is_alone or code not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
@@ -538,7 +538,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("database", type=Path, metavar="DATABASE")
     help_text = "anchors file (default: manifests/checkpoints beside DATABASE)"
     parser.add_argument("--anchors", type=Path, metavar="FILE", help=help_text)
-    help_text = "the file is a backup: larger anchors are in order"
+    help_text = "the file is a backup: accept anchors that are newer"
     parser.add_argument("--copy", action="store_true", help=help_text)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)

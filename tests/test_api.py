@@ -20,7 +20,7 @@ def engine(root):
         yield opened
 
 
-def test_method_runs_its_command(engine):
+def test_api_method_runs_its_command(engine):
     task = engine.task_start(title="Fix the parser", summary="It drops a line.", body=None)
     engine.task_update(id=task["id"], status="active")
 
@@ -28,7 +28,7 @@ def test_method_runs_its_command(engine):
     assert (listed["id"], listed["status"], listed["actor"]) == (task["id"], "active", "ada")
 
 
-def test_every_command_is_method_with_its_options(engine):
+def test_api_has_method_with_options_for_every_command(engine):
     for name in COMMANDS.values():
         method = getattr(engine, name.replace("-", "_"))
         assert method.__doc__ and "json" not in inspect.signature(method).parameters
@@ -46,7 +46,7 @@ def test_failed_command_raises_its_engine_error(engine):
         engine.task_begin()
 
 
-def test_stub_is_up_to_date():
+def test_api_stub_is_up_to_date():
     stub = (ROOT / "kaizen_components/api.pyi").read_text()
 
     assert stub == api.render_stub(), "run `make docs`"

@@ -76,7 +76,7 @@ def plain(parsed):
 
 @settings(max_examples=3000, deadline=None)
 @given(argvs)
-def test_both_parsers_return_the_same(argv):
+def test_both_parsers_return_same_values_for_generated_options(argv):
     argv = [argv[0], *argv[1]]
     fast = args.parse_argv(argv)
     if fast is not None:
@@ -222,7 +222,7 @@ LIKELY = {code: likely(code) for code in COMMANDS}
 @given(
     data=st.data(), stdin=st.one_of(st.binary(max_size=40), st.just(b'{"command":"W1","args":{}}'))
 )
-def test_any_argv_exits_with_a_documented_code(run, code, data, stdin):
+def test_any_arguments_exit_with_documented_code(run, code, data, stdin):
     rest = data.draw(st.one_of(LIKELY[code], hostile))
     exit_code, out, err = run([code, *rest], stdin)
 
@@ -250,7 +250,7 @@ def asks_for_json(argv):
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(argv=hostile)
-def test_any_first_word_exits_with_a_documented_code(run, argv):
+def test_any_first_word_exits_with_documented_code(run, argv):
     exit_code, out, err = run(argv)
 
     assert exit_code in EXIT_CODES and exit_code != 70
@@ -272,7 +272,7 @@ def test_non_utf8_command_line_is_refused(cli, argv):
 @pytest.mark.parametrize(
     "argv", [["--version"], ["completion", "bash"], ["help"], ["W"], ["W1", "--help"], ["-h"], []]
 )
-def test_json_works_without_a_database(run, argv):
+def test_json_works_without_database(run, argv):
     exit_code, out, _ = run([*argv, "--json"])
 
     assert exit_code == 0 and json.loads(out)["status"] == "OK"
@@ -377,7 +377,7 @@ ONCE = (
 )  # a second time would be refused
 
 
-def test_import_test_covers_every_frequent_write():
+def test_import_test_skips_only_listed_slow_writes():
     often = {code for code in COMMANDS if Command(code).writes} - set(SLOW)
 
     assert len(often) >= 28 and set(SLOW) < set(COMMANDS)

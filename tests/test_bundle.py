@@ -38,7 +38,7 @@ def load(engine):
     return done.stdout.split()
 
 
-def test_bundle_works_after_the_engine_moves(engine):
+def test_bundle_works_after_engine_folder_moves(engine):
     moved = engine.rename(engine.parent / "moved")
 
     assert load(moved) == ["_Bundle", "one"]
@@ -74,7 +74,7 @@ def test_bundle_contains_no_annotations(engine):
     assert done.stdout.split() == [b"_Bundle", b"{}"]
 
 
-def test_bundle_can_be_written_from_the_bundle(engine):
+def test_engine_loaded_from_bundle_can_write_bundle(engine):
     script = "from kaizen_components import bundle; bundle.write_bundle(); print(bundle.FLAGS)"
     done = subprocess.run([sys.executable, "-c", script], cwd=engine, capture_output=True)
 

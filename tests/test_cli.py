@@ -53,7 +53,7 @@ def test_help_shows_every_command_grouped_by_family(cli):
         assert all(title in answer.out for title in FAMILIES.values())
 
 
-def test_every_form_of_help_prints_one_page(cli):
+def test_every_way_to_ask_help_prints_same_page(cli):
     pages = {
         cli(*argv).out
         for argv in (("W1", "--help"), ("help", "W1"), ("help", "task-start"), ("w1", "--help"))
@@ -87,14 +87,14 @@ def test_help_with_json_prints_json_schema(cli):
     "typo, meant",
     [("task-strat", "task-start"), ("W99", "W9"), ("dcotor", "doctor"), ("halp", "help")],
 )
-def test_mistyped_command_gets_a_suggestion(cli, typo, meant):
+def test_mistyped_command_gets_suggestion(cli, typo, meant):
     answer = cli(typo, "--json")
 
     assert answer.exit_code == 2
     assert meant in answer.error["why"]
 
 
-def test_mistyped_option_gets_a_suggestion(cli):
+def test_mistyped_option_gets_suggestion(cli):
     answer = cli("W1", "--titel", "x")
 
     assert answer.exit_code == 2
@@ -130,7 +130,7 @@ def test_errors_are_json_only_with_json_option(cli):
         ("W9", "--since", "yesterday"), ("W5", "--payload-json", "{bad"), ("W1", "--priority", "urgent"),
     ],
 )  # fmt: skip
-def test_bad_value_error_has_a_next_step(cli, argv):
+def test_bad_value_error_names_help_command(cli, argv):
     refused = cli(*argv, "--json")
 
     assert (
@@ -140,7 +140,7 @@ def test_bad_value_error_has_a_next_step(cli, argv):
     )
 
 
-def test_mistyped_choice_gets_a_suggestion(cli):
+def test_mistyped_choice_gets_suggestion(cli):
     assert cli("W11", "--kind", "block", "--json").error["why"] == "Did you mean blocks?"
     assert (
         cli("Q2", "--conclusion", "verified", "--json").error["why"]
@@ -148,13 +148,13 @@ def test_mistyped_choice_gets_a_suggestion(cli):
     )
 
 
-def test_missing_file_is_named_as_typed(cli, root):
+def test_missing_file_error_repeats_path_as_typed(cli, root):
     refused = cli("W1", "--title", "t", "--summary", "s", "--body-file", "docs/missing/dir.md")
 
     assert refused.exit_code == 3 and "'docs/missing/dir.md'" in refused.err
 
 
-def test_wrong_python_error_names_the_right_python(root):
+def test_missing_package_error_names_setup_or_existing_venv(root):
     shutil.copytree(ROOT / "kaizen_components", root / "kaizen_components")
     shutil.copy(LAUNCHER, root)
     argv = [sys.executable, "-S", "-E", str(root / "kaizen.py"), "W9"]
@@ -218,7 +218,7 @@ def tasks_of_three(kaizen):
 
 
 @pytest.mark.parametrize("argv", ["W9", "W12", "W15", "K0 start", "K11", "W10 --id @last", "K2"])
-def test_output_fits_the_terminal_except_ids(cli, tasks_of_three, argv):
+def test_output_fits_terminal_except_ids(cli, tasks_of_three, argv):
     for width in (40, 60, 80, 100):
         lines = cli(*argv.split(), env={"COLUMNS": str(width)}).out.splitlines()
 
@@ -226,7 +226,7 @@ def test_output_fits_the_terminal_except_ids(cli, tasks_of_three, argv):
         assert width < 60 or all(len(line) <= width for line in lines)
 
 
-def test_option_in_place_of_a_value_is_refused(cli):
+def test_option_in_place_of_value_is_refused(cli):
     cli("W1", *TASK)
     forgotten = cli("W2", "--id", "@last", "--note", "--json")
     meant = cli("W2", "--id", "@last", "--note=--json")
@@ -256,7 +256,7 @@ def test_wide_characters_keep_columns_aligned(cli):
 @pytest.mark.parametrize(
     "scope", ["x⌚⏰✅⚡x", "שָׁלוֹם", "ไทยนี้", "ｆｕｌｌ", "cafe\u0301", "👩‍👧x", "한글"]
 )
-def test_combining_marks_take_no_column(cli, scope):
+def test_combining_marks_take_no_width_in_tables(cli, scope):
     cli("W1", "--title", "t", "--summary", "s", "--scope", scope)
     cli("W1", "--title", "t", "--summary", "s", "--scope", "x")
     rows = [
@@ -277,27 +277,27 @@ def test_combining_marks_take_no_column(cli, scope):
         (("W10", "--id", "a\nb"), "--id must be one line"),
     ],
 )  # fmt: skip
-def test_misplaced_word_is_explained(cli, argv, says):
+def test_misplaced_word_exits_2_with_explanation(cli, argv, says):
     answer = cli(*argv)
 
     assert answer.exit_code == 2 and says in answer.err
     assert cli("help", "help").out == cli("--help").out
 
 
-def test_invalid_kaizen_actor_is_named_in_the_error(cli):
+def test_invalid_kaizen_actor_is_named_in_error(cli):
     answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": "x\ny"})
 
     assert answer.exit_code == 2 and "error: KAIZEN_ACTOR must be one line." in answer.err
 
 
-def test_secret_in_environment_names_the_variable(cli):
+def test_secret_in_environment_names_variable(cli):
     answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": SECRET_WORD})
 
     assert answer.exit_code == 1 and "error: KAIZEN_ACTOR seems to hold a secret" in answer.err
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_final_newline_is_not_counted_as_text(cli, root, end):
+def test_final_newline_of_text_file_is_dropped(cli, root, end):
     (root / "title").write_bytes(("\ufeff" + "\U0001f600" * 200 + end).encode())
     (root / "summary").write_bytes(("x" * 2_000 + end).encode())
     cli("W1", "--title-file", str(root / "title"), "--summary-file", str(root / "summary"))
@@ -310,7 +310,7 @@ def test_json_option_works_in_any_position(cli):
     assert cli("--json", "W1", *TASK, "--json").json["status"] == "OK"
 
 
-def test_run_without_two_dashes_is_refused(cli):
+def test_run_without_two_dashes_before_command_is_refused(cli):
     for argv in (("--run=echo", "--run", "--", "hi"), ("--run=echo",)):
         refused = cli("Q1", *argv)
         assert refused.exit_code == 2 and "--run needs -- and then a command" in refused.err
@@ -341,7 +341,7 @@ def test_too_long_text_is_refused_with_its_limit(cli, root, text, says):
     assert answer.exit_code == 2 and counted[says] in answer.err
 
 
-def test_unprinted_answer_error_discourages_repeating_only_writes(cli, root):
+def test_unprintable_answer_warns_against_repeating_only_after_writes(cli, root):
     cli("K1")
     for argv, says in (
         (("W9",), "The answer could not be printed"),
@@ -357,7 +357,7 @@ def test_unprinted_answer_error_discourages_repeating_only_writes(cli, root):
         assert done.returncode == 5 and says in done.stderr.decode()
 
 
-def test_family_fits_on_small_screen(cli):
+def test_family_help_fits_80_columns_and_24_lines(cli):
     commands = load_commands()
     for family in FAMILIES:
         lines = cli(family, env={"COLUMNS": "80"}).out.splitlines()
@@ -383,7 +383,7 @@ def test_stored_escape_sequences_are_printed_as_text(cli):
 
 
 @pytest.mark.parametrize("word", ["a" * 300, "語" * 200, "ж" * 200, "x" * 90 + " end"])
-def test_overlong_word_is_broken_without_added_blanks(cli, word):
+def test_overlong_word_is_wrapped_without_added_blanks(cli, word):
     cli("W1", *TASK, "--body", word)
     shown = cli("W10", "--id", "@last", env={"COLUMNS": "60"}).out
     body = shown[shown.index("body ") + 5 :].split("\nrev ")[0]
@@ -398,7 +398,7 @@ SECRET_WORD = "gh" + "p_" + "a7Bq" * 9
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_no_error_repeats_secret(cli, form):
+def test_secret_in_any_argument_is_never_repeated(cli, form):
     cli("K1")
     line = f'{{"command": "{SECRET_WORD}", "{SECRET_WORD}": 1}}\n'
     for argv in (
@@ -428,7 +428,7 @@ LONG_SECRETS.append("ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0In0." + VALU
 
 
 @pytest.mark.parametrize("secret", LONG_SECRETS, ids=["named", "header", "prefix", "jwt"])
-def test_error_never_repeats_part_of_a_secret(cli, secret):
+def test_error_never_repeats_part_of_secret(cli, secret):
     cli("K1")
     lines = json.dumps({"command": "W1", "args": {secret: "t"}}), json.dumps({"command": secret})
     asked = [
@@ -483,7 +483,7 @@ def on_a_terminal(argv, root, **env):
     return output.decode()
 
 
-def test_colour_needs_a_terminal_without_no_color(cli, root):
+def test_colour_is_printed_only_to_terminal_without_no_color(cli, root):
     cli("W1", *TASK, "--priority", "high")
 
     assert "\x1b[" in on_a_terminal(["W9"], root)
@@ -501,7 +501,7 @@ def test_colour_does_not_affect_wrapping(root):
     assert len(plain.splitlines()) > 3 and re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
-def test_closed_pipe_does_not_fail_the_command(cli, root):
+def test_closed_pipe_does_not_fail_command(cli, root):
     for _ in range(40):
         cli("W1", *TASK)
     script = f'"{sys.executable}" "{LAUNCHER}" W9 | head -1; echo "${{PIPESTATUS[0]}}"'
@@ -516,7 +516,7 @@ def test_closed_pipe_does_not_fail_the_command(cli, root):
     assert done.stderr == ""
 
 
-def test_slow_reader_gets_the_whole_answer(cli, root):
+def test_slow_pipe_reader_gets_whole_answer(cli, root):
     body = "".join(f"line {number}\n" for number in range(60_000))
     cli("W1", *TASK, "--body", "-", stdin=body.encode())
 
@@ -530,7 +530,7 @@ def test_slow_reader_gets_the_whole_answer(cli, root):
     assert reader.returncode == 0
 
 
-def test_exit_handlers_are_called(root):
+def test_registered_exit_handlers_run_when_command_ends(root):
     script = (
         "import atexit, sys; atexit.register(print, 'called'); from kaizen_components.args import entry;"
         "sys.argv = ['kaizen', 'W9', '--json']; entry()"
@@ -557,7 +557,7 @@ def test_profile_of_command_is_printed(root, cli):
     assert "function calls" in done.stdout
 
 
-def test_full_disk_reports_that_the_command_succeeded(cli, root):
+def test_full_disk_error_after_write_says_command_succeeded(cli, root):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, str(LAUNCHER), "W1", *TASK, "--json"], stdout=full, stderr=subprocess.PIPE,
@@ -572,7 +572,7 @@ def test_full_disk_reports_that_the_command_succeeded(cli, root):
 @pytest.mark.parametrize(
     "argv", [("--help",), ("W1", "--help"), ("W",), ("completion", "bash"), ("W9",)]
 )
-def test_full_disk_after_a_read_claims_no_change(cli, root, argv):
+def test_full_disk_error_after_read_claims_no_change(cli, root, argv):
     cli("W1", *TASK)
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -587,7 +587,7 @@ def test_full_disk_after_a_read_claims_no_change(cli, root, argv):
     )
 
 
-def test_closed_stdout_does_not_fail_the_command(root, cli):
+def test_closed_stdout_does_not_fail_command(root, cli):
     done = subprocess.run(
         ["bash", "-c", f'"{sys.executable}" "{LAUNCHER}" W1 --title t --summary s >&-'],
         env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True,
@@ -640,7 +640,7 @@ def test_unreadable_text_is_refused_with_reason(cli, argv, stdin, code):
 @pytest.mark.parametrize(
     "option, most", [("--title", 200), ("--summary", 2000), ("--body", 1_000_000)]
 )
-def test_text_limits_are_in_characters(cli, root, option, most):
+def test_text_limits_count_characters_not_bytes(cli, root, option, most):
     values = {"--title": "t", "--summary": "s"}
     for size, expected in ((most, 0), (most + 1, 2)):
         (root / "text").write_text("é" * size)
@@ -661,15 +661,15 @@ def test_blank_text_is_refused(kaizen, option):
 @pytest.mark.parametrize(
     "seen", ["\U00018cd6", "\ue000", "\U0010ffff", "\u200b.", "\u0301", "\u2800 \u2801"]
 )
-def test_unassigned_and_private_characters_are_accepted(kaizen, seen):
+def test_title_with_unassigned_or_private_characters_is_accepted(kaizen, seen):
     assert kaizen("W1", title=seen, summary="s")["title"] == seen
 
 
-def test_version_is_printed(cli):
+def test_version_option_prints_version(cli):
     assert cli("--version").out == f"kaizen {__version__}\n"
 
 
-def test_module_finds_the_project_above_working_folder(cli, root):
+def test_python_module_finds_project_above_working_folder(cli, root):
     (root / ".git").mkdir()
     deeper = root / "src" / "deep"
     deeper.mkdir(parents=True)
@@ -773,7 +773,7 @@ def completed(cli, shell, line):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_offers_every_form_the_parser_accepts(cli, shell):
+def test_completion_ignores_case_and_accepts_equals_sign(cli, shell):
     for_one_word = {
         "bash": "kaizen W1 --priority = H",
         "zsh": "kaizen W1 --priority=H",
@@ -791,7 +791,7 @@ def test_completion_offers_every_form_the_parser_accepts(cli, shell):
     assert "--version" in completed(cli, shell, "kaizen --v")
 
 
-def test_zsh_script_works_before_compinit(tool, path_with_kaizen):
+def test_zsh_completion_script_works_before_compinit(tool, path_with_kaizen):
     script = 'eval "$(kaizen completion zsh)" && print -r -- $_comps[kaizen]'
     done = subprocess.run(
         [tool("zsh"), "-f", "-c", script], env=path_with_kaizen, capture_output=True, text=True
@@ -800,7 +800,7 @@ def test_zsh_script_works_before_compinit(tool, path_with_kaizen):
     assert done.stdout.strip() == "_kaizen_completion", done.stderr
 
 
-def test_help_completion_prints_set_up_lines(cli):
+def test_help_completion_prints_lines_for_shell_startup(cli):
     assert cli("help", "completion").out == cli("completion", "--help").out
     assert 'eval "$(kaizen completion zsh)"' in cli("help", "completion").out
 
@@ -834,7 +834,7 @@ def test_fish_completes_commands(tool, path_with_kaizen):
     assert "task-claim" in done.stdout, done.stderr
 
 
-def test_zsh_and_fish_get_their_own_format(cli):
+def test_zsh_and_fish_get_their_own_completion_format(cli):
     zsh = cli(
         env={"_KAIZEN_COMPLETE": "zsh_complete", "COMP_WORDS": "kaizen W1 --pr", "COMP_CWORD": "2"}
     )
@@ -850,7 +850,7 @@ def test_unknown_shell_is_refused(cli):
     assert cli("completion", "tcsh").exit_code == 2
 
 
-def test_name_may_be_written_as_two_words(cli):
+def test_command_name_works_as_two_words(cli):
     cli("task", "start", "--title", "One", "--summary", "A task.")
 
     assert cli("task", "list").out == cli("W9").out

@@ -66,7 +66,7 @@ def run_in(copy, *words, **env):
     )
 
 
-def test_documented_steps_add_a_working_command(copy):
+def test_documented_steps_add_working_command(copy):
     docs = run_in(copy, "support_scripts/make_docs.py")
     assert docs.returncode == 0, docs.stderr
     names = ("commands/test_bookmark", "test_declaration", "reports/test_ledger_story")
@@ -77,7 +77,7 @@ def test_documented_steps_add_a_working_command(copy):
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-def test_documented_new_kind_changes_four_files_and_tests():
+def test_documented_steps_for_kind_list_its_files():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
     assert {path.partition("kaizen_components/")[2] or path for path, _, _ in BLOCK.findall(page)} == {
@@ -86,7 +86,7 @@ def test_documented_new_kind_changes_four_files_and_tests():
     }  # fmt: skip
 
 
-def test_documented_command_has_help_and_json(copy, tmp_path):
+def test_command_added_as_documented_has_help_and_json(copy, tmp_path):
     made = run_in(copy, "kaizen.py", "W16", "--title", "x", "--url", "https://example.org", "--json",
                   KAIZEN_REPO_ROOT=str(tmp_path))  # fmt: skip
     assert made.returncode == 0, made.stderr

@@ -107,7 +107,7 @@ def test_command_has_help_example_and_known_options(code):
 
 
 @every_command
-def test_example_of_command_runs(code, cli, root):
+def test_documented_example_of_each_command_runs(code, cli, root):
     prepare_example(code, root)
     example = Command(code).example
     if code == "W11":
@@ -130,7 +130,7 @@ def test_generated_documents_are_up_to_date():
 
 
 @every_command
-def test_help_shows_exactly_the_options(code):
+def test_help_shows_exactly_options(code):
     command = Command(code)
     shown = set(re.findall(r"^  (--[a-z-]+)", face.render_command_help(command), re.M))
 
@@ -141,7 +141,7 @@ def test_help_shows_exactly_the_options(code):
             assert choice in face.render_command_help(command)
 
 
-def test_each_family_help_fits_the_screen():
+def test_each_family_help_fits_screen():
     for family in FAMILIES:
         assert len(face.render_family_help(family).splitlines()) <= 40
 
@@ -170,7 +170,7 @@ def lengths_of(schema, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_schema_checks_equal_the_limits(schema, kind):
+def test_schema_checks_have_choices_and_lengths_of_limits(schema, kind):
     lists = {value for value in vars(limits).values() if isinstance(value, tuple)}
     found = {f"{kind}.{name}": words for name, words in choices_of(schema, kind).items()}
     texts = TEXT_LIMITS.keys() & columns_of(schema, kind)
@@ -179,7 +179,7 @@ def test_schema_checks_equal_the_limits(schema, kind):
     assert {(name, lengths_of(schema, kind)[name]) for name in texts} <= TEXT_LIMITS.items()
 
 
-def test_every_choice_list_is_in_the_schema(schema):
+def test_every_choice_list_is_checked_by_schema(schema):
     lists = {
         name: value
         for name, value in vars(limits).items()
@@ -191,7 +191,7 @@ def test_every_choice_list_is_in_the_schema(schema):
 
 
 @pytest.mark.parametrize("code", WRITES)
-def test_option_takes_what_its_column_takes(schema, code):
+def test_option_has_choices_and_length_of_its_column(schema, code):
     command = Command(code)
     for name in set(command.options) - NOT_STORED.get(code, set()):
         field, column = fields.get_field(command, name), STORED_AS.get(name, name)
@@ -253,7 +253,7 @@ def test_tables_and_declared_kinds_match(schema):
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_kind_declarations_fit_columns_and_commands(schema, kind):
+def test_declared_kind_names_only_existing_columns_and_commands(schema, kind):
     columns = columns_of(schema, kind.name)
     commands = {words.split()[0] for words in (kind.lists, kind.shows) if words}
 
@@ -296,12 +296,12 @@ def test_every_document_link_resolves():
     assert broken == []
 
 
-def test_examples_are_words_that_shell_reads():
+def test_every_command_example_splits_as_shell_words():
     for command in load_commands():
         assert shlex.split(command.example)
 
 
-def test_package_has_no_module_over_400_lines_and_no_function_over_60():
+def test_module_and_function_lengths_stay_within_limits():
     long = []
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text())

@@ -70,7 +70,7 @@ def parsed(argv):
 
 
 @of_pages(WHOLE)
-def test_command_in_prose_parses(page, span, tmp_path, monkeypatch):
+def test_kaizen_command_in_docs_parses(page, span, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("plan.md", "FILE"):
         (tmp_path / name).write_text("text")
@@ -83,19 +83,19 @@ def test_command_in_prose_parses(page, span, tmp_path, monkeypatch):
 
 
 @of_pages(SHORT)
-def test_code_with_options_in_prose_parses(page, span):
+def test_code_with_options_in_docs_parses(page, span):
     for argv in typed(span):
         assert parsed(argv) or "--help" in argv
 
 
 @of_pages(SHELL)
-def test_shell_line_in_prose_is_valid_shell(page, span):
+def test_shell_line_in_docs_is_valid_shell(page, span):
     done = subprocess.run(["bash", "-n", "-c", span], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
 
 
-def test_wrong_option_in_a_page_is_reported():
+def test_wrong_option_in_docs_is_reported():
     assert len(spans((ROOT / "AGENTS.md").read_text())) > 50
     assert list(typed("W2 --status open|done [--token N]")) == [
         ["W2", "--status", "open", "--token", "1"], ["W2", "--status", "done", "--token", "1"],
@@ -105,7 +105,7 @@ def test_wrong_option_in_a_page_is_reported():
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.endswith(".md")])
-def test_every_block_names_its_language(page):
+def test_every_code_block_in_docs_names_its_language(page):
     fences = re.findall(r"^```(.*)$", (ROOT / page).read_text(), re.M)
 
     assert set(fences[::2]) <= {"sh", "json", "toml", "yaml", "mermaid"}
@@ -156,12 +156,12 @@ def means(name, argv):
     assert type(found) is fields.FromFile or found in (value, "-"), found
 
 
-def test_quoting_table_has_a_row_for_every_value():
+def test_quoting_table_has_one_row_per_test_value():
     assert list(table()) == list(VALUES) and {len(row) for row in table().values()} == {3}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "sh"])
-def test_first_quoting_column_gives_value_in_its_shells(shell):
+def test_quoting_for_unix_shells_passes_value_unchanged(shell):
     for name, span, _ in cells(0):
         if shell == "sh" and "$'" in span:
             continue  # as the table says
@@ -171,13 +171,13 @@ def test_first_quoting_column_gives_value_in_its_shells(shell):
         means(name, said.stdout.decode().split("\0")[:-1])
 
 
-def test_second_quoting_column_gives_value_in_powershell():
+def test_quoting_for_powershell_passes_value_unchanged():
     for name, span, note in cells(1):
         for before_7_3 in {"before 7.3": [True], "from 7.3": [False]}.get(note, [True, False]):
             means(name, powershell(span, before_7_3))
 
 
-def test_second_quoting_column_parses_as_powershell():
+def test_quoting_for_powershell_parses_without_error():
     tree_sitter = pytest.importorskip(
         "tree_sitter", reason="no PowerShell parser: install requirements-dev.txt"
     )
@@ -191,7 +191,7 @@ def test_second_quoting_column_parses_as_powershell():
         assert not parser.parse(f"& kaizen W5 {span}\n".encode()).root_node.has_error, span
 
 
-def test_third_quoting_column_gives_value_in_cmd():
+def test_quoting_for_cmd_passes_value_unchanged():
     for name, span, note in cells(2):
         for batch in [True] if note == "in a batch file" else [True, False]:
             means(name, cmd(span, batch))
@@ -207,11 +207,11 @@ def test_third_quoting_column_gives_value_in_cmd():
         (r'"a\\b"', [r"a\\b"]),
     ],
 )
-def test_windows_splits_lines_as_documented(line, argv):
+def test_windows_splits_command_lines_as_documented(line, argv):
     assert windows_argv(line) == argv
 
 
-def test_badly_quoted_line_fails_the_shell_check():
+def test_badly_quoted_line_fails_shell_check():
     assert powershell("--title 'say \"no\"'", before_7_3=True) != ["--title", 'say "no"']
     for shell, line in (
         (powershell, '--title "costs $HOME"'),

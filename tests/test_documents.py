@@ -26,14 +26,14 @@ def blocks(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_shell_blocks_are_valid(page):
+def test_shell_blocks_in_docs_are_valid(page):
     for block in blocks(page):
         done = subprocess.run(["bash", "-n", "-c", block], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_kaizen_lines_of_a_page_run(page, root):
+def test_kaizen_commands_in_docs_run(page, root):
     script = "\n".join(
         block for block in blocks(page) if "kaizen.py" in block and "ln -s" not in block
     )
@@ -48,14 +48,14 @@ def test_kaizen_lines_of_a_page_run(page, root):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_scripts_named_in_a_page_exist(page):
+def test_scripts_named_in_docs_exist(page):
     for path in re.findall(
         r"(?:bash |`)((?:setup|support_scripts|docs)[/\\][\w./\\-]+)", (ROOT / page).read_text()
     ):
         assert (ROOT / path.replace("\\", "/")).exists(), path
 
 
-def test_agents_md_is_short_and_equals_claude():
+def test_agents_md_within_80_lines_equals_claude_md():
     agents, claude = ((ROOT / name).read_text() for name in ("AGENTS.md", "CLAUDE.md"))
 
     assert len(agents.splitlines()) <= 80
@@ -73,7 +73,7 @@ def test_agents_md_names_existing_commands_and_options():
     assert set(re.findall(r"--[a-z-]+", text)) - {"--body-file"} <= options
 
 
-def test_setup_md_names_the_options_of_adoption():
+def test_setup_md_names_every_option_of_d1():
     section = (
         (ROOT / "setup" / "SETUP.md")
         .read_text()
@@ -85,7 +85,7 @@ def test_setup_md_names_the_options_of_adoption():
     assert named == {fields.format_option(name) for name in Command("D1").options if name != "path"}
 
 
-def test_documented_linking_lines_create_working_links(tmp_path):
+def test_documented_link_commands_create_working_links(tmp_path):
     engine = tmp_path / "kaizen"
     engine.mkdir()
     (tmp_path / "other").mkdir()
@@ -105,7 +105,7 @@ def test_documented_linking_lines_create_working_links(tmp_path):
     assert (tmp_path / "other" / "AI" / "db" / "kaizen.db").exists()
 
 
-def test_requirements_are_pinned_and_explained():
+def test_every_requirement_is_pinned_and_explained():
     reasons = (ROOT / "docs" / "dependencies.md").read_text()
     for page in ROOT.glob("requirements-*.txt"):
         for line in page.read_text().splitlines():

@@ -210,7 +210,7 @@ def write_at_once(root, processes, times):
     return together(*[(write, root, times)] * processes)
 
 
-def test_8_writers_of_10_records_lose_nothing(root):
+def test_eight_concurrent_writers_lose_no_record(root):
     ids = [one for many in apart(write_at_once, root, 8, 10) for one in many]
 
     assert len(set(ids)) == len(ids) == 80
@@ -259,7 +259,7 @@ def write_the_same_at_once(root, processes):
     return together(*[(write_with_op_id, root)] * processes)
 
 
-def test_op_id_from_16_processes_makes_one_record(root):
+def test_same_op_id_in_16_processes_makes_one_record(root):
     answers = apart(write_the_same_at_once, root, 16)
 
     assert len({answer["id"] for answer in answers}) == 1
@@ -295,7 +295,7 @@ def back_up_beside_writers(root, stop, writers, times):
     return together((back_up, root, stop, times), *[(write_until, root, stop)] * writers)
 
 
-def test_backups_during_writes_are_whole_and_grow(root, tmp_path):
+def test_backups_during_writes_are_complete_and_grow(root, tmp_path):
     (copies, manifests), *written = apart(back_up_beside_writers, root, tmp_path / "stop", 4, 5)
 
     assert all(written), "each of the writers got its turns"
@@ -391,7 +391,7 @@ def kill_at_every_step(folder, stride, is_new):
     return projects
 
 
-def test_kill_at_every_step_of_a_write_loses_nothing(root):
+def test_kill_at_every_step_of_write_loses_nothing(root):
     write(str(root))
     ids = [written for _, written in apart(kill_at_every_step, root, 1, False)]
 
@@ -400,7 +400,7 @@ def test_kill_at_every_step_of_a_write_loses_nothing(root):
     verified(root)
 
 
-def test_kill_during_a_creation_leaves_no_half_database(tmp_path):
+def test_kill_during_database_creation_leaves_no_partial_database(tmp_path):
     projects = apart(kill_at_every_step, tmp_path, 20, True)
 
     assert len(projects) > 10
@@ -424,7 +424,7 @@ def kill_batches(root, file, seed, rounds):
     ]
 
 
-def test_killed_batch_is_recorded_whole_or_not(root, tmp_path):
+def test_killed_batch_is_recorded_completely_or_not_at_all(root, tmp_path):
     file = tmp_path / "batch.jsonl"
     file.write_text(json.dumps({"command": "W1", "args": TASK}).join(["", "\n"]) * 500)
 
@@ -453,7 +453,7 @@ def kill_inside_the_gate(root):
     return said, held, together((write, root))[0]
 
 
-def test_killed_writer_leaves_no_lock_or_half_record(root, monkeypatch):
+def test_killed_writer_leaves_no_lock_or_partial_record(root, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")  # a stale lock would be refused at once
     said, held, written = apart(kill_inside_the_gate, root)
 
@@ -503,7 +503,7 @@ def is_queued(pid):
     )
 
 
-def test_ctrl_c_at_the_gate_exits_quietly(root):
+def test_ctrl_c_while_waiting_for_lock_exits_quietly(root):
     write(str(root))
     with Gate(str(lock(root))):
         process = started(root, *W1)
@@ -526,7 +526,7 @@ def test_ctrl_c_while_importing_is_quiet(cli, tmp_path):
     assert "Traceback" not in answer.err
 
 
-def test_ctrl_c_at_a_locked_database_exits_at_once(root):
+def test_ctrl_c_at_locked_database_exits_at_once(root):
     write(str(root))
     plain = sqlite3.connect(database(root), isolation_level=None)
     plain.execute("BEGIN IMMEDIATE")
@@ -639,7 +639,7 @@ def fill_a_quiet_disk(root):
     return answers, refused, shell(root, *W1), shell(root, "K8")
 
 
-def test_reading_needs_no_disk_space(root, mounts):
+def test_reads_succeed_on_full_disk(root, mounts):
     answers, *_ = apart(fill_a_quiet_disk, root, within=mounts)
 
     assert {code: answer["exit"] for code, answer in answers.items()} == {
@@ -650,7 +650,7 @@ def test_reading_needs_no_disk_space(root, mounts):
     }
 
 
-def test_disk_filled_by_others_refuses_writes_until_freed(root, mounts):
+def test_writes_fail_on_full_disk_until_space_is_freed(root, mounts):
     answers, refused, next_write, after = apart(fill_a_quiet_disk, root, within=mounts)
 
     assert_refused_for_the_disk(refused)
@@ -676,7 +676,7 @@ def create_on_a_full_disk(root, leave_bytes):
 
 
 @pytest.mark.parametrize("leave_bytes", [0, 8_192, 32_768, 65_536, 131_072, 262_144])
-def test_new_database_waits_for_disk_space(root, mounts, leave_bytes):
+def test_new_database_is_created_once_disk_has_space(root, mounts, leave_bytes):
     refused, doctor, read, made, written, after = apart(
         create_on_a_full_disk, root, leave_bytes, within=mounts
     )
@@ -704,7 +704,7 @@ def test_file_size_limit_refuses_writes_and_loses_nothing(root):
     assert verified(root)["entries"] == len(acknowledged) + 1
 
 
-def test_new_database_waits_for_the_file_size_limit(root):
+def test_new_database_is_created_once_file_size_limit_allows(root):
     refused = shell(root, *W1, limit_bytes=100_000)
     shell(root, "K1")
 
@@ -725,7 +725,7 @@ def checkpoints_reach_the_limit(path):
 
 
 @pytest.mark.parametrize("happens", [checkpoints_become_a_folder, checkpoints_reach_the_limit])
-def test_failed_checkpoint_only_adds_a_note(root, happens):
+def test_write_succeeds_with_note_if_checkpoint_fails(root, happens):
     write(str(root))
     happens(anchors(root))
     size = anchors(root).stat().st_size
@@ -741,7 +741,7 @@ def test_failed_checkpoint_only_adds_a_note(root, happens):
 
 
 @pytest.mark.parametrize("code", ["K8", "K3"])
-def test_unreadable_checkpoints_are_reported(root, code):
+def test_unreadable_checkpoints_file_exits_with_documented_code(root, code):
     write(str(root))
     checkpoints_become_a_folder(anchors(root))
     answer = shell(root, code)
@@ -749,7 +749,7 @@ def test_unreadable_checkpoints_are_reported(root, code):
     assert answer["exit"] in (0, 5, 7)
 
 
-def test_stray_byte_in_checkpoints_does_not_stop_appending(root):
+def test_write_appends_checkpoint_after_stray_byte(root):
     write(str(root))
     anchors(root).write_bytes(b"x")
 
@@ -847,7 +847,7 @@ def assert_doctor_says(root, healthy, says):
 
 
 @pytest.mark.parametrize("happens", BROKEN)
-def test_doctor_explains_a_broken_database(broken, happens):
+def test_doctor_explains_broken_database(broken, happens):
     root = broken(happens)
     before = content(root)
 
@@ -883,13 +883,13 @@ def test_writing_to_broken_database_changes_no_byte(broken, happens, argv):
 
 
 @pytest.mark.parametrize("happens", [random_bytes, truncated])
-def test_doctor_never_recommends_running_itself(broken, happens):
+def test_doctor_never_recommends_running_doctor(broken, happens):
     assert not [
         row for row in shell(broken(happens), "K11")["checks"] if "K11" in (row["next"] or "")
     ]
 
 
-def test_doctor_recognizes_a_foreign_database(broken):
+def test_doctor_recognizes_foreign_database(broken):
     root = broken(foreign)
     before = content(root)
 
@@ -912,7 +912,7 @@ def test_foreign_database_is_never_written(broken, argv, version):
 
 @pytest.mark.parametrize("version", [0, 2, 4])
 @pytest.mark.parametrize("code", ["W9", "K2", "K3", "K8"])
-def test_reading_a_foreign_database_is_refused(broken, code, version):
+def test_reading_foreign_database_is_refused(broken, code, version):
     root = broken(foreign, version)
     before = content(root)
     answer = shell(root, code)
@@ -987,7 +987,7 @@ def fork_after_use(root, keep_open):
 
 
 @pytest.mark.parametrize("keep_open", [False, True])
-def test_forked_child_can_write_through_its_own_door(root, keep_open):
+def test_forked_child_writes_through_its_own_connection(root, keep_open):
     ids = apart(fork_after_use, root, keep_open)
 
     assert set(logged(root)) == set(ids) and len(ids) == 51
@@ -997,7 +997,7 @@ def test_forked_child_can_write_through_its_own_door(root, keep_open):
 # Hostile surroundings
 
 
-def test_clock_set_back_keeps_order_and_proofs(kaizen, root, monkeypatch):
+def test_records_keep_their_order_when_clock_goes_back(kaizen, root, monkeypatch):
     now = time.time_ns()
     ids = []
     for days in (0, -400, 7, -20_000):
@@ -1041,7 +1041,7 @@ def test_command_runs_in_almost_empty_environment(root):
     }
 
 
-def test_linked_data_folder_shares_one_lock(root, tmp_path):
+def test_symlinked_data_folder_uses_lock_of_its_target(root, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (root / "AI").mkdir()
@@ -1054,7 +1054,7 @@ def test_linked_data_folder_shares_one_lock(root, tmp_path):
     verified(root)
 
 
-def test_linked_database_uses_the_lock_of_its_file(root, tmp_path):
+def test_symlinked_database_uses_lock_of_its_target(root, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     write(str(root))
@@ -1093,7 +1093,7 @@ def test_writers_take_turns_after_lock_file_removal(tmp_path):
     assert apart(queue_behind_a_lock_that_is_removed, tmp_path / "lock") == "-+-"
 
 
-def test_lock_reopens_a_replaced_lock_file(tmp_path, monkeypatch):
+def test_kept_lock_reopens_replaced_lock_file(tmp_path, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.1")
     path = str(tmp_path / "lock")
     gate = Gate(path, keep_open=True)
@@ -1136,7 +1136,7 @@ def make_a_manifest_with_an_open_door(root):
     return ids, counts
 
 
-def test_manifest_with_an_open_door_loses_no_record(root):
+def test_manifest_counts_every_record_of_open_door(root):
     ids, counts = apart(make_a_manifest_with_an_open_door, root)
 
     assert counts == [len(ids)] * 2
@@ -1166,12 +1166,12 @@ def open_a_door_per_thread(root):
     return sorted(errors)
 
 
-def test_threads_work_with_their_own_doors(root):
+def test_threads_with_separate_doors_write_without_errors(root):
     assert apart(open_a_door_per_thread, root) == []
     assert verified(root)["entries"] == 80
 
 
-def test_long_path_works(tmp_path):
+def test_project_with_long_path_works(tmp_path):
     root = tmp_path.joinpath(*["x" * 60] * 4)
     root.mkdir(parents=True)
     write(str(root))
@@ -1180,7 +1180,7 @@ def test_long_path_works(tmp_path):
     verified(root)
 
 
-def test_too_long_path_is_explained(tmp_path):
+def test_too_long_project_path_is_refused_with_reason(tmp_path):
     root = tmp_path.joinpath(*["x" * 60] * 9)
     root.mkdir(parents=True)
 
@@ -1248,7 +1248,7 @@ def mount_read_only(root, view):
     subprocess.run(["mount", "-o", "remount,bind,ro", view], check=True)
 
 
-def test_wal_of_killed_writer_is_readable_on_read_only_folder(root, tmp_path, mounts):
+def test_read_only_folder_with_leftover_wal_is_readable(root, tmp_path, mounts):
     ids, reads, refused, next_write = apart(
         read_through_a_read_only_view, root, tmp_path / "view", within=mounts
     )
@@ -1272,5 +1272,5 @@ def verify_through_a_read_only_view(root, view):
     return reader("K8")["verified"]
 
 
-def test_read_only_reader_reports_no_false_damage(root, tmp_path, mounts):
+def test_read_only_mount_verifies_without_false_damage(root, tmp_path, mounts):
     assert apart(verify_through_a_read_only_view, root, tmp_path / "view", within=mounts)

@@ -156,7 +156,7 @@ def hostile(root, tmp_path):
 
 
 @pytest.mark.parametrize("trap", PLAIN)
-def test_plain_git_runs_each_trap(hostile, trap):
+def test_plain_git_runs_each_trap_of_hostile_repository(hostile, trap):
     me = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     is_variable = trap.startswith(("environment", "trace"))
     done = subprocess.run(
@@ -171,7 +171,7 @@ def test_plain_git_runs_each_trap(hostile, trap):
     assert trap in hostile.list_marks(), done.stderr
 
 
-def test_no_kaizen_command_runs_a_trap(hostile, cli, kaizen, tmp_path):
+def test_kaizen_commands_run_no_trap_of_hostile_repository(hostile, cli, kaizen, tmp_path):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     kaizen("W13", id=task)
     store = tmp_path / "store"
@@ -207,7 +207,7 @@ def test_no_kaizen_command_runs_a_trap(hostile, cli, kaizen, tmp_path):
         assert answer.exit_code == exit_code, (words, answer.out, answer.err)
 
 
-def test_delivery_runs_no_trap(hostile, tmp_path, monkeypatch):
+def test_delivering_a_change_runs_no_git_trap(hostile, tmp_path, monkeypatch):
     for name, value in hostile.environment().items():
         monkeypatch.setenv(name, value)
     target, objects = Target(str(hostile.root)), str(tmp_path / "objects")
@@ -229,12 +229,12 @@ def test_delivery_runs_no_trap(hostile, tmp_path, monkeypatch):
     assert hostile.list_marks() == []
 
 
-def test_unlisted_git_command_is_refused(root):
+def test_git_client_refuses_unlisted_git_command(root):
     with pytest.raises(AssertionError):
         try_git(str(root), "fetch")
 
 
-def test_only_git_client_starts_git():
+def test_only_git_client_module_starts_git():
     """Search all other modules for a list, tuple or call that begins with "git"."""
     starters = []
     for path in sorted((ROOT / "kaizen_components").rglob("*.py")):

@@ -73,7 +73,7 @@ def test_launcher_works_from_any_working_directory(sibling, engine, tmp_path, wh
     )
 
 
-def test_relative_launcher_works(sibling, engine):
+def test_launcher_works_by_relative_path(sibling, engine):
     run("kaizen.py", *TASK, cwd=sibling)
     run("../sibling project/kaizen.py", *TASK, cwd=engine)
 
@@ -81,7 +81,7 @@ def test_relative_launcher_works(sibling, engine):
     assert not has_data(engine)
 
 
-def test_linked_launcher_uses_its_own_folder(engine, tmp_path):
+def test_symlinked_launcher_stores_data_in_its_own_folder(engine, tmp_path):
     folder = tmp_path / "all linked"
     folder.mkdir()
     os.symlink(engine / "kaizen.py", folder / "kaizen.py")
@@ -90,7 +90,7 @@ def test_linked_launcher_uses_its_own_folder(engine, tmp_path):
     assert has_data(folder) and not has_data(engine)
 
 
-def test_explicit_root_wins(sibling, engine, tmp_path):
+def test_root_variable_overrides_folder_of_launcher(sibling, engine, tmp_path):
     shared = tmp_path / "shared plane"
     shared.mkdir()
     run(sibling / "kaizen.py", *TASK, KAIZEN_REPO_ROOT=str(shared))
@@ -100,13 +100,13 @@ def test_explicit_root_wins(sibling, engine, tmp_path):
     assert not has_data(sibling) and not has_data(engine)
 
 
-def test_empty_root_is_ignored(sibling):
+def test_empty_root_variable_is_ignored(sibling):
     run(sibling / "kaizen.py", *TASK, KAIZEN_REPO_ROOT="")
 
     assert has_data(sibling)
 
 
-def test_relative_root_starts_at_the_working_directory(sibling, tmp_path):
+def test_relative_root_variable_starts_at_working_directory(sibling, tmp_path):
     (tmp_path / "data").mkdir()
     run(sibling / "kaizen.py", *TASK, cwd=tmp_path, KAIZEN_REPO_ROOT="data")
 
@@ -135,7 +135,7 @@ def test_git_worktree_has_its_own_records(engine, tmp_path):
     assert not (deeper / "AI").exists()
 
 
-def test_nearest_project_wins(engine):
+def test_nearest_project_above_working_folder_gets_record(engine):
     run(engine / "kaizen.py", *TASK)
     inner = engine / "vendor" / "other"
     (inner / ".git").mkdir(parents=True)
@@ -144,7 +144,7 @@ def test_nearest_project_wins(engine):
     assert has_data(inner)
 
 
-def test_linked_projects_share_only_the_engine(sibling, engine, tmp_path):
+def test_linked_projects_share_only_engine(sibling, engine, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     shutil.copy(LAUNCHER, other)
@@ -159,7 +159,7 @@ def test_linked_projects_share_only_the_engine(sibling, engine, tmp_path):
     )
 
 
-def test_missing_engine_fails_except_in_a_hook(sibling, engine):
+def test_missing_engine_fails_except_in_hook(sibling, engine):
     os.rename(engine, engine.parent / "moved")
     launch = [sys.executable, str(sibling / "kaizen.py")]
     asked = subprocess.run([*launch, "K1"], capture_output=True, text=True)
@@ -182,7 +182,7 @@ raise SystemExit(main())
 """
 
 
-def test_launcher_of_five_lines_pins_its_own_data(sibling, engine):
+def test_five_line_launcher_stores_data_beside_itself(sibling, engine):
     (sibling / "kaizen.py").write_text(SNIPPET)
     run(sibling / "kaizen.py", *TASK)
 

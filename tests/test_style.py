@@ -39,7 +39,7 @@ def test_linters_report_nothing(command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_no_file_names_a_machine_path_or_a_home_folder():
+def test_no_file_names_machine_path_or_home_folder():
     found = []
     for path in tracked():
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -71,7 +71,7 @@ BANNED = {  # call -> what to use instead
 MAY_PRINT = {"input.py"}
 
 
-def test_banned_calls_are_not_used():
+def test_engine_uses_no_banned_calls():
     found = []
     for path in (ROOT / "kaizen_components").rglob("*.py"):
         for pattern, instead in BANNED.items():

@@ -14,7 +14,7 @@ def given(root):
     return {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
 
 
-def test_warm_process_uses_its_own_folder(root, tmp_path):
+def test_warm_command_uses_folder_and_stdin_of_caller(root, tmp_path):
     made = warm.run(["W1", "--title", "t", "--summary-file", "words.txt"], given(root), tmp_path)
     assert (made.returncode, made.stdout) == (3, b"") and b"words.txt" in made.stderr
 
@@ -38,7 +38,7 @@ def test_warm_process_uses_its_own_folder(root, tmp_path):
     assert [task["actor"] for task in listed] == ["ada", "agent", "agent"]
 
 
-def test_warm_kill_and_failure_exit_differently(root):
+def test_warm_command_passes_on_signal_and_exit_code(root):
     dies = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     assert warm.run(["W9"], given(root), root, first=dies).returncode == -signal.SIGKILL
     fails = warm.run(["W9"], given(root), root, first="1 / 0")
@@ -46,7 +46,7 @@ def test_warm_kill_and_failure_exit_differently(root):
     assert warm.run(["W9"], given(root), root, first="import sys; sys.exit(9)").returncode == 9
 
 
-def test_killed_launcher_ends_its_command(root):
+def test_killing_warm_launcher_ends_its_command(root):
     words = [
         sys.executable,
         warm.__file__,

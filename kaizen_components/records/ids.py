@@ -11,7 +11,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-# The last second, since many writes share one and strftime takes most of the time.
+# The last formatted second: many writes share a second, and strftime is slow.
 _last = (0, "1970-01-01T00:00:00")
 
 
@@ -27,13 +27,13 @@ def format_time(moment_ms: int) -> str:
 
 
 def make_id(prefix: str, at: str, number: int) -> str:
-    """Return an id; `number` is 40 random bits, counted up within a transaction."""
+    """Return an id; `number` is 40 random bits, plus 1 for each record of a transaction."""
     stamp = at.replace("-", "").replace(":", "").replace(".", "")
     return f"{prefix}_{stamp}_{number % 2**40:010x}"
 
 
 def parse_steps_back(ref: str) -> int | None:
-    """Return 0 for @last, N for @last~N (the record N before it), None for any other text."""
+    """Return 0 for @last, N for @last~N (N records before @last), None for any other text."""
     last, tilde, number = ref.partition("~")
     is_number = number.isascii() and number.isdecimal() and len(number) < 5
     return int(number or 0) if last == "@last" and (is_number or not tilde) else None

@@ -1,7 +1,7 @@
-"""Every kind of record, declared once: ids, search, lists, reports and inspection read it here.
+"""Declare every kind of record once, for ids, search, lists, reports and inspection.
 
-Every cold command imports this module, so it is plain data: a test checks it against the schema and
-the commands.
+Every command imports this module, so it is plain data to load quickly. A test checks it against the
+schema and the commands.
 """
 
 from ..limits import PRIORITY
@@ -18,18 +18,21 @@ TASKS = "task_id IN (SELECT t.id FROM task_current t WHERE t.scope = ?)"
 
 
 class Kind:
-    """`name` is the table, `prefix` starts its ids. The defaults suit a title and a summary.
+    """One kind of record. The defaults fit a kind with a title and a summary.
 
-    Read: `view` has the current rows. `derive` makes the row of a new record in a derived table.
-    Search: `number` is the kind's in the index and never changes; 0 leaves it out. `texts` are the
-    columns besides title, summary and body. A `remark` only says something about another record, so
-    @last skips it where any kind fits. `refers`: its columns (evidence, about_id) with ids of any kind.
-    Show: `title`, `text` and `state` are SQL on the view, `scope` is SQL that is true of records of
-    a scope. `lists` is the command that lists the kind, `shows` the one that shows the record with
-    the id `shown_by` (SQL); without `shows` that is a record of another kind. `plural` is an
-    irregular plural.
-    Ledger: `sentence` with columns in braces (a part in brackets is left out if a column of it is
-    NULL), `sentences` for `{n}` in a row, `note` (SQL, below it) and `about` (SQL, a related record).
+    `name` is the table; ids start with `prefix`. `view` has the current rows. `derive` makes the
+    row of a new record in a derived table.
+    Search: `number` is the number of the kind in the index and never changes; 0 means not searched.
+    `texts` are the indexed columns besides title, summary and body. A `remark` is only about
+    another record, so @last skips it where any kind fits. `refers` are the columns with ids of any
+    kind.
+    Show: `title`, `text` and `state` are SQL on the view; `scope` is an SQL condition that selects
+    the records of a scope. The command `lists` lists the kind. The command `shows` shows the record
+    with the id `shown_by` (SQL); without `shows`, `shown_by` is the id of a record of another kind.
+    `plural` is set if it is irregular.
+    Ledger report: `sentence` has columns in braces, and leaves out a part in brackets if one of its
+    columns is NULL. `sentences` stands for `{n}` records in a row. `note` (SQL) is printed below,
+    `about` (SQL) is the id of a related record.
     """
 
     __slots__ = (
@@ -73,7 +76,7 @@ class Kind:
 def make_task_state(seq: int, row: "Row") -> "tuple[str, Row]":
     """Return the row of `task_state` for a new task. Triggers keep it current.
 
-    Making it with a SELECT took 28 microseconds instead of 19.
+    Making the row with a SELECT would take 28 microseconds instead of 19.
     """
     values = {"seq": seq, "task_id": row["id"], "changed_at": row["at"], "status": row["status"]}
     values |= {"scope": row["scope"], "rank": PRIORITY.index(row["priority"])}

@@ -1,7 +1,6 @@
-"""The blocks of a Markdown text with their lines, by CommonMark; markdown-it-py reads it.
+"""Read the CommonMark blocks of a text and their lines, with markdown-it-py.
 
-Only blocks are read, no inline Markdown. The package is imported when a text is read: no everyday
-command needs it.
+Inline Markdown is not parsed. The package is imported on first use: no everyday command needs it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-NESTING_MAX = 100  # levels, a list takes two: a hostile line must not exhaust the stack
+NESTING_MAX = 100  # levels (a list takes two), so that a hostile line cannot exhaust the stack
 MARKER = re.compile(r" *(?:[-+*]|\d{1,9}[.)])( {1,4}(?=[^ ]))?")
 COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 CONTAINERS = ("blockquote_open", "list_item_open")
@@ -28,7 +27,7 @@ class Block:
     start: int
     last: int
     level: int = 0  # of a heading
-    underlined: bool = False  # a heading by the line below it; that may be a rule below a paragraph
+    underlined: bool = False  # a heading by a line of = or - below it
 
 
 def read_tokens(text: str, *extensions: str) -> list[Token]:
@@ -63,7 +62,7 @@ def read_blocks(lines: list[str]) -> list[Block]:
                 block = Block(KINDS.get(token.type, "text"), start, start)
             blocks.append(block)
         first, end = token.map
-        if token.type in CONTAINERS:  # it may end with blank lines
+        if token.type in CONTAINERS:  # a container: its lines may end with blank ones
             end = first + 1
         while not lines[end - 1].strip():
             end -= 1
@@ -72,7 +71,7 @@ def read_blocks(lines: list[str]) -> list[Block]:
 
 
 def read_heading(lines: list[str], block: Block) -> str:
-    """Return the text of a heading, in one line."""
+    """Return the text of a heading as one line."""
     if block.underlined:
         return " ".join(" ".join(lines[block.start : block.last]).split())
     text = lines[block.start].strip()[block.level :]
@@ -91,7 +90,7 @@ def read_item(lines: list[str], block: Block) -> str:
 
 
 def _cut_columns(line: str, width: int, any_character: bool = False) -> str:
-    """Remove the first columns of a line; keep text in them unless `any_character`."""
+    """Remove the first `width` columns of a line: blanks only, or `any_character`."""
     column = 0
     for at, character in enumerate(line):
         if column >= width or not (any_character or character in " \t"):

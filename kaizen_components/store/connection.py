@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 os.environ.setdefault("RUST_BACKTRACE", "0")  # we report a panic inside libsql ourselves
 
 
-# SQLite's own file access. The one that libsql 0.1.11 installs reports read errors as success, and a
-# single EIO on the WAL destroyed the database (docs/adr/0009-plain-vfs.md).
+# SQLite's own file access layer. The layer that libsql 0.1.11 installs reports read errors as
+# success: a single EIO on the WAL destroyed the database (docs/adr/0009-plain-vfs.md).
 VFS = "win32" if os.name == "nt" else "unix"
 APPLICATION_ID = 0x4B41495A  # "KAIZ" marks the databases of Kaizen
-LITERAL_CHARS_MAX = 2_000  # longer texts are bound
+LITERAL_CHARS_MAX = 2_000  # longer texts are bound parameters
 QUEUE_MAX = 16  # statements
 BEGIN = "BEGIN IMMEDIATE"
 
@@ -121,7 +121,7 @@ class Connection:
             elif type(value) is int and not -(2**31) <= value < 2**31:
                 assert -(2**63) <= value < 2**63, "an integer out of range reached the store"
                 has_large = True
-        if has_large:  # written as literals, because libsql would bind floats
+        if has_large:  # write large integers as literals, because libsql would bind them as floats
             pieces, bound, text = sql.split("?"), [], ""
             for piece, value in zip(pieces, params, strict=False):
                 is_large = type(value) is int and not -(2**31) <= value < 2**31
@@ -129,7 +129,7 @@ class Connection:
                 text += piece + (str(value) if is_large else "?")
             sql, params = text + pieces[-1], bound
         try:
-            return self._raw.execute(sql, tuple(params))  # the former driver takes no list
+            return self._raw.execute(sql, tuple(params))  # libsql_experimental takes no list
         except BaseException as error:
             raise self._translate_error(error) from None
 
@@ -137,7 +137,7 @@ class Connection:
         """Queue a new row; it is stored before the next statement or commit."""
         literals: list[Any] = []
         for value in row.values():
-            # As format_literal, without a call for each text.
+            # Same result as format_literal, but without a function call for each short text.
             if type(value) is str and len(value) <= LITERAL_CHARS_MAX:
                 literals.append("'" + value.replace("'", "''") + "'")
             else:
@@ -150,9 +150,9 @@ class Connection:
             self.queue(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(literals)})")
 
     def queue(self, sql: str) -> None:
-        """Queue a statement. It runs with the next one or with the commit.
+        """Queue a statement. It runs with the next `execute`, or at the commit.
 
-        A driver call for each statement made a whole write a tenth slower.
+        With one driver call for each statement, a write took a tenth longer.
         """
         assert "\0" not in sql, "text with NUL reached the store"
         self._queue.append(sql)
@@ -185,7 +185,7 @@ class Connection:
         return [dict(zip(names, row, strict=True)) for row in values]
 
     def tuples(self, sql: str, params: "Sequence[Any]" = ()) -> "list[tuple[Any, ...]]":
-        """Return all rows as tuples, to read them by the thousand."""
+        """Return all rows as tuples, which is faster than `rows` for thousands of rows."""
         return self._fetch(self.execute(sql, params))
 
     def _fetch(self, cursor: "Any") -> "list[tuple[Any, ...]]":
@@ -201,7 +201,7 @@ class Connection:
     def _translate_error(self, error: BaseException) -> BaseException:
         """Return our error for an error of libsql.
 
-        SQLite reports a refused read (EIO) as damage. A new connection finds out which it was.
+        SQLite reports a failed read (EIO) as damage. A check on a new connection tells them apart.
         """
         from .driver_error import translate_error
 
@@ -241,7 +241,7 @@ class Connection:
         return row[0] if row else None
 
     def begin(self) -> None:
-        """Begin to read one snapshot.
+        """Begin a transaction that reads one snapshot.
 
         Roll back a transaction that an exception from a signal left open.
         """
@@ -253,7 +253,7 @@ class Connection:
     def begin_write(self, wait_s: float) -> None:
         """Queue a BEGIN. It runs with the first statement, which waits for other programs.
 
-        It waits in short tries: libsql holds the GIL meanwhile, which would delay Ctrl-C.
+        The wait is a loop of short tries: libsql holds the GIL in each, which delays Ctrl-C.
         """
         assert self._open, "the connection is closed"
         if self._raw.in_transaction:
@@ -264,7 +264,7 @@ class Connection:
     def read_data_version(self) -> int:
         """Return a number that changes when another connection commits.
 
-        A write reads it before it begins; `RecordWriter.finish` notices a commit after that.
+        Read it before a write begins. `RecordWriter.finish` detects a commit after that.
         """
         assert self._open, "the connection is closed"
         try:
@@ -273,7 +273,7 @@ class Connection:
             raise self._translate_error(error) from None
 
     def roll_back(self) -> None:
-        """End a transaction and ignore errors: a full disk has already ended it."""
+        """Roll back and ignore errors: after a full disk, SQLite has already rolled back."""
         self._queue.clear()
         if not self._open:
             return
@@ -295,9 +295,9 @@ class Connection:
 
 
 def format_literal(value: object) -> "str | None":
-    """Format a value as SQL, or return None if it has to be bound.
+    """Format a value as SQL, or return None if it must be a bound parameter.
 
-    Floats are bound because SQLite parses them inexactly; long texts, because SQLite copies the
+    Floats must, because SQLite parses them inexactly. Long texts must, because SQLite copies the
     rest of a script for each statement.
     """
     if type(value) is str:
@@ -318,9 +318,9 @@ _devnull = -1
 
 
 def _silence_stderr() -> int:
-    """Redirect stderr to nothing in a few microseconds; return where it pointed, or -1.
+    """Redirect stderr to /dev/null; return a copy of the old descriptor, or -1.
 
-    libsql holds the GIL meanwhile, so no other thread loses a message.
+    Until it is restored libsql holds the GIL, so no other thread loses a message.
     """
     global _devnull
     try:
@@ -337,7 +337,7 @@ def _make_uri(path: str) -> str:
     """Return `path` as a URI without options."""
     try:
         path.encode()
-    except UnicodeError:  # percent-encoded, it would work here and fail elsewhere
+    except UnicodeError:  # percent-encoding it would work on this system and fail on others
         what, step = "The path of the project is not UTF-8.", "Move it, or set KAIZEN_REPO_ROOT."
         raise Unavailable("path_not_utf8", what, "", step) from None
     return ("file://" if path.startswith("/") else "file:") + "".join(

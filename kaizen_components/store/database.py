@@ -1,4 +1,4 @@
-"""The door to one project's database: read connections, and write transactions behind the gate."""
+"""Access to one project's database: read connections, and write transactions inside the gate."""
 
 import os
 
@@ -9,7 +9,7 @@ from .place import Place
 
 SCHEMA_VERSION = 19  # the number of the newest file in migrations/
 SHORT_WAIT_S = 0.2
-PAGE_BYTES = 2048  # a small write touches a dozen pages; half of SQLite's 4096 halves the flush
+PAGE_BYTES = 2048  # a small write touches a dozen pages; SQLite's 4096 would double the flush
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """One project's data. `notes` are for people, such as that a database was made just now."""
+    """One project's data. `notes` are messages for the user, such as "Created the database …"."""
 
     def __init__(self, root: str) -> None:
         self.place = Place(root)
@@ -26,10 +26,10 @@ class Store:
         self._writer: Connection | None = None
         self._reader_file: tuple[int, int] | None = None
         self._writer_file: tuple[int, int] | None = None
-        # Held around every write.
+        # Every write holds this lock.
         self.gate = Gate(self.place.lock, keep_open=True, make_folder=self._make_folders)
-        self._folders: list[str] = []  # made by this store
-        self._was_empty = False  # was there an empty file?
+        self._folders: list[str] = []  # the folders that this store made
+        self._was_empty = False  # was there an empty database file before the first write?
         self.is_new = False  # is this the first write of the project?
 
     def exists(self) -> bool:
@@ -56,7 +56,7 @@ class Store:
             raise Unavailable("not_a_file", what, "", step)
 
     def missing_database_error(self) -> NotFound:
-        """Return the error that says what is missing: the root, the database or a new one."""
+        """Return the error for a missing root, a lost database, or one not created yet."""
         if not os.path.isdir(self.place.root):
             return self._missing_root_error()
         how = "is empty" if os.path.exists(self.place.database) else "does not exist"
@@ -99,7 +99,7 @@ class Store:
         )
 
         def require_version(connection: Connection) -> None:
-            # Counting parses the schema, so look at the version first.
+            # Check the version first: counting the tables takes longer, as it parses the schema.
             if connection.value("PRAGMA user_version") == 0 and connection.value(
                 "SELECT count(*) FROM sqlite_master"
             ):
@@ -113,7 +113,7 @@ class Store:
         return _check(connection, _require_ours, require_version)
 
     def require_not_newer(self) -> None:
-        """Refuse a newer engine's database, before a proof that it would not accept."""
+        """Refuse the database of a newer engine before a proof runs: it could not be recorded."""
         _check(self.open_read_only(), _require_not_newer).close()
 
     def open_file(self, path: str) -> Connection:
@@ -150,7 +150,7 @@ class Store:
         return self._reader
 
     def _identify_file(self) -> "tuple[int, int] | None":
-        """Return the identity of the file, to notice a replacement."""
+        """Return the device and inode of the file, to notice that it was replaced."""
         try:
             stat = os.stat(self.place.database)
         except OSError:
@@ -176,7 +176,7 @@ class Store:
         connection = Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S)
         try:
             if connection.value("PRAGMA journal_mode") != "wal":
-                # Effective in an empty file only.
+                # SQLite applies this to an empty file only.
                 connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
                 connection.rows("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -195,12 +195,12 @@ class Store:
         return connection
 
     def remove_new_database(self) -> None:
-        """Remove the database and the folders that were made for a first write which then failed.
+        """Remove the new database and folders of a first write that failed.
 
-        Call it inside the gate. Once the lock file is gone, a waiting process makes another.
+        Call it inside the gate. This removes the lock file; a waiting process makes a new one.
         """
         self.close_writer()
-        database = os.path.realpath(self.place.database)  # a link stays, its target goes
+        database = os.path.realpath(self.place.database)  # of a link, remove the target
         for ending in ("", "-wal", "-shm"):
             if os.path.exists(database + ending):
                 os.unlink(database + ending)
@@ -208,7 +208,7 @@ class Store:
             os.close(os.open(database, os.O_CREAT | os.O_WRONLY, 0o644))
         try:
             db = self.place.folder
-            for folder in [made for made in self._folders if os.path.dirname(made) == db]:
+            for folder in [path for path in self._folders if os.path.dirname(path) == db]:
                 os.rmdir(folder)
                 self._folders.remove(folder)
             os.unlink(self.place.lock)
@@ -224,8 +224,8 @@ class Store:
         try:
             self.place.make_folders(self._folders)
         except (FileNotFoundError, NotADirectoryError):
-            # With a root, another process is removing its folders after a failed first write; the
-            # gate tries again.
+            # If the root exists, another process is removing its folders after a failed first
+            # write: the gate tries again.
             if not os.path.isdir(self.place.root):
                 raise self._missing_root_error() from None
         except OSError as error:
@@ -241,7 +241,7 @@ class Store:
         self.gate.wait_max_s = patience_s
 
     def release_writers(self) -> None:
-        """Close the reader after an answer if it locks out writers."""
+        """Close the reader if it locks out writers. Call this after each answer."""
         if self._reader is not None and self._reader.blocks_writers:
             self._reader.close()
             self._reader = None
@@ -275,7 +275,7 @@ class WriteTransaction:
         try:
             self._connection = self.store.open_writer()
             self._connection.begin_write(self.store.gate.wait_s())
-        except BaseException:  # also a signal between two lines: leave nothing open
+        except BaseException:  # also an exception from a signal: leave nothing open
             self.keep_open = False
             try:
                 if self.store.is_new:
@@ -292,7 +292,7 @@ class WriteTransaction:
                 return
             try:
                 self._connection.commit()
-            except KaizenError:  # only this: a signal may come after COMMIT is done
+            except KaizenError:  # nothing else: a signal may raise after COMMIT has succeeded
                 self._roll_back()
                 raise
             if self.on_commit is not None:
@@ -310,7 +310,7 @@ class WriteTransaction:
             self.store.remove_new_database()
 
     def _leave(self) -> None:
-        self.store.is_new = False  # also after an interrupt right after COMMIT: the database stays
+        self.store.is_new = False  # keep the database, even after an interrupt just after COMMIT
         try:
             if not self.keep_open:
                 self.store.close_writer()
@@ -330,7 +330,7 @@ def _check(connection: Connection, *checks: "Callable[[Connection], None]") -> C
 
 
 def _require_ours(connection: Connection) -> None:
-    """Refuse a file with the tables of another program. An empty file may become a database."""
+    """Refuse a file with the tables of another program. An empty file is allowed."""
     if connection.value("PRAGMA application_id") != APPLICATION_ID and connection.value(
         "SELECT count(*) FROM sqlite_master"
     ):
@@ -358,7 +358,7 @@ def require_not_newer(version: int) -> None:
 
 
 def require_schema(connection: Connection) -> None:
-    """Refuse any schema but this engine's."""
+    """Refuse a schema that is newer or older than this engine's."""
     version = connection.value("PRAGMA user_version")
     require_not_newer(version)
     if version < SCHEMA_VERSION:
@@ -374,5 +374,5 @@ def require_schema(connection: Connection) -> None:
 
 
 def _show_folder(path: str) -> str:
-    """Return the name of a folder for a message, without its place on this machine."""
+    """Return the name of a folder for a message, without the private path above it."""
     return os.path.basename(path) or path

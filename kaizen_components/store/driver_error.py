@@ -18,7 +18,7 @@ _DAMAGE_MARKS = (
     *("not a database", "malformed", "file is encrypted", "unsupported file format"),
     *("vtable constructor failed", "unrecognized option", "invalid fts5 file format"),
 )
-# What libsql's text contains, and the error that it means.
+# Parts of libsql's error texts, and the error of ours that each text means.
 _MEANINGS: tuple[tuple[tuple[str, ...], type[KaizenError], str, str, str], ...] = (
     (
         ("is locked", "is busy"),
@@ -85,7 +85,7 @@ def translate_error(error: BaseException) -> BaseException:
     if not isinstance(error, ValueError):
         return error
     text = str(error)
-    if text.startswith("Failed to connect"):  # it names the whole path, which is private
+    if text.startswith("Failed to connect"):  # the text has the private path
         code = text.rstrip("`").rpartition(" ")[2]
         text = f"SQLite could not open the file, with code {code}; unable to open"
         if code == "10":

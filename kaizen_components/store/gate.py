@@ -24,18 +24,18 @@ FOLDER_TRIES = 100
 
 
 def read_timeout_s() -> float:
-    """Return how long a writer waits for its turn: KAIZEN_BUSY_TIMEOUT_S, or 30 seconds."""
+    """Return how long a writer waits for the lock: KAIZEN_BUSY_TIMEOUT_S, or 30 seconds."""
     try:
         seconds = float(os.environ.get("KAIZEN_BUSY_TIMEOUT_S", "30"))
     except ValueError:
         return 30.0
-    return min(max(seconds, 0.0), 3600.0) if seconds == seconds else 30.0  # NaN is not itself
+    return min(max(seconds, 0.0), 3600.0) if seconds == seconds else 30.0  # NaN != NaN
 
 
 class Gate:
-    """A lock for `with`. Entering waits for a turn; if that takes too long, it raises Busy.
+    """A lock for `with`. Entering waits for the lock, and raises Busy if that takes too long.
 
-    With `keep_open` its file stays open between turns. `make_folder` makes a missing folder.
+    With `keep_open` the lock file stays open after `with`. `make_folder` makes a missing folder.
     """
 
     def __init__(
@@ -47,15 +47,13 @@ class Gate:
         self.path = path
         self.keep_open = keep_open
         self._make_folder = make_folder
-        self.wait_max_s: float | None = None  # shortens the usual wait
+        self.wait_max_s: float | None = None  # a shorter limit than the usual wait
         self._fd = -1
         self._pid = 0
         self._file: tuple[int, int] | None = None
 
     def __enter__(self) -> "Gate":
-        if (
-            self._pid != os.getpid()
-        ):  # a forked child shares the open file, and so the lock, of its parent
+        if self._pid != os.getpid():  # a forked child shares the file and the lock of its parent
             self.close()
         while True:
             if self._fd < 0:
@@ -78,10 +76,10 @@ class Gate:
         if self.keep_open:
             _unlock(self._fd)
         else:
-            self.close()  # which releases the lock
+            self.close()  # closing the file releases the lock
 
     def wait_s(self) -> float:
-        """Return how long to wait for a turn."""
+        """Return how long to wait for the lock."""
         usual_s = read_timeout_s()
         return usual_s if self.wait_max_s is None else min(usual_s, self.wait_max_s)
 
@@ -91,7 +89,7 @@ class Gate:
         self._fd = -1
 
     def _open(self) -> None:
-        """Open the file. A refused first write may remove the folder at any moment, so retry."""
+        """Open the file. Retry: a failed first write of another process may remove the folder."""
         tries = FOLDER_TRIES if self._make_folder else 0
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         while True:
@@ -115,7 +113,7 @@ class Gate:
 
 
 def is_held(path: str) -> bool:
-    """Return whether a process is inside the gate right now. Create nothing and do not wait."""
+    """Return whether a process holds the lock right now. Create no file and do not wait."""
     try:
         fd = os.open(path, os.O_RDONLY if fcntl else os.O_RDWR)
     except OSError:
@@ -155,7 +153,7 @@ if fcntl:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
     def lock_out_writers(path: str, seconds: float) -> int:
-        """Share the lock for a reader that writers cannot see. Return its descriptor, or -1."""
+        """Take a shared lock that keeps writers out. Return its descriptor, or -1 on failure."""
         try:
             fd = os.open(path, os.O_RDONLY)
         except OSError:
@@ -169,7 +167,7 @@ if fcntl:
         return fd
 
     def _wait_for_lock(fd: int, seconds: float, kind: int = EXCLUSIVE) -> None:
-        """Wait in the kernel's fair queue until an alarm; other threads than the main one poll."""
+        """Wait in the kernel's fair queue until an alarm. Outside the main thread, poll instead."""
         import _signal  # `signal` itself would load enum and re
 
         def on_alarm(signum: int, frame: object) -> None:

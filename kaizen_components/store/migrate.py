@@ -1,4 +1,4 @@
-"""Numbered migrations, forward only, in a transaction each, with a backup before the first."""
+"""Numbered migrations: forward only, one transaction each, with a backup before the first."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .database import Store
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-LISTED = "SELECT max(version) FROM migration"
-# Error codes of a statement that finds another schema than the version says.
+LISTED_VERSION = "SELECT max(version) FROM migration"
+# Error codes of a statement if the schema is not the one that its version number says.
 STATEMENT_ERRORS = ("store_error", "schema_damaged", "constraint", "unknown_reference")
 
 
@@ -31,7 +31,7 @@ def list_migrations() -> list[tuple[int, str]]:
 def migrate(store: Store, connection: Connection, version: int) -> None:
     """Migrate the file from `version` to the newest schema, inside the gate, outside a transaction.
 
-    A new file gets all migrations in one transaction, so that no one sees half a database.
+    A new file gets all migrations in one transaction, so that readers never see a partial schema.
     """
     pending = [(number, name) for number, name in list_migrations() if number > version]
     if version == 0:
@@ -49,7 +49,8 @@ def migrate(store: Store, connection: Connection, version: int) -> None:
         try:
             _apply(connection, [(number, name)])
         except KaizenError as error:
-            # Nothing was changed, so drop the backup; but a disk error may come after COMMIT.
+            # Nothing was changed, so delete the backup. Keep it after a disk error, which may
+            # come after COMMIT.
             if notes and error.code != "disk_error":
                 os.unlink(backup)
             raise
@@ -58,8 +59,8 @@ def migrate(store: Store, connection: Connection, version: int) -> None:
 
 
 def find_version_problem(connection: Connection) -> str | None:
-    """Return a sentence if the schema version is not the newest in the table `migration`."""
-    version, listed = connection.value("PRAGMA user_version"), connection.value(LISTED)
+    """Return a sentence if the schema version is not the last one in the table `migration`."""
+    version, listed = connection.value("PRAGMA user_version"), connection.value(LISTED_VERSION)
     if version == listed:
         return None
     return f"The schema version is {version}, but the table migration lists {listed}."
@@ -117,7 +118,7 @@ def hash_migration(text: str) -> str:
 
 
 def split_statements(text: str) -> Iterator[str]:
-    """Yield the statements of a migration file, since libsql's script call hides errors.
+    """Yield the statements of a migration file. libsql's `executescript` would hide errors.
 
     A statement ends with a line that ends in `;`; a trigger ends with the line `END;`.
     """
@@ -126,11 +127,11 @@ def split_statements(text: str) -> Iterator[str]:
         if line.lstrip().startswith("--") or not line.strip():
             continue
         lines.append(line)
-        trigger = lines[0].startswith("CREATE TRIGGER")
-        assert trigger or ";" not in line.rstrip(";"), (
+        is_trigger = lines[0].startswith("CREATE TRIGGER")
+        assert is_trigger or ";" not in line.rstrip(";"), (
             f"libsql would run only the part before the first ; in: {line}"
         )
-        if line == "END;" if trigger else line.endswith(";"):
+        if line == "END;" if is_trigger else line.endswith(";"):
             yield "\n".join(lines)
             lines = []
     assert not lines, f"unfinished statement: {lines[0]}"
@@ -147,7 +148,7 @@ def copy_database(connection: Connection, path: str) -> None:
         )
     try:
         connection.execute("VACUUM INTO ?", (path,))
-        descriptor = os.open(path, os.O_RDWR)  # Windows flushes only what may be written
+        descriptor = os.open(path, os.O_RDWR)  # Windows flushes only a writable file
         try:
             os.fsync(descriptor)
         finally:

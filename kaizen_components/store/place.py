@@ -1,4 +1,4 @@
-"""The paths of a project's data. They never depend on where the engine is: it may be a link."""
+"""The paths of a project's data. They depend on the project only, not on where the engine is."""
 
 import os
 
@@ -10,7 +10,7 @@ PROJECT_MARKERS = ("AI/db/kaizen.db", "kaizen.py", ".git")
 def find_root() -> str:
     """Return KAIZEN_REPO_ROOT (the launcher sets it), or the project around the working directory.
 
-    That is the nearest folder upwards with records, a launcher or a repository.
+    The project is the nearest parent folder with records, a launcher or a repository.
     """
     pinned = os.environ.get("KAIZEN_REPO_ROOT")
     if pinned and os.path.isabs(pinned):
@@ -47,7 +47,7 @@ class Place:
         self.database = os.path.join(self.folder, "kaizen.db")
         self.lock = (
             os.path.realpath(self.database) + ".lock"
-        )  # one gate per file, even behind a link
+        )  # one lock per database file, even if `database` is a symbolic link
         self.backups = os.path.join(self.folder, "backups")
         self.manifests = os.path.join(self.folder, "manifests")
         self.exports = os.path.join(self.folder, "exports")

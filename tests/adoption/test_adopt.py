@@ -123,7 +123,7 @@ def test_adoption_is_planned_applied_and_removed(cli, repo):
     assert read_all(repo) == before and (repo / "AI" / "db" / "kaizen.db").exists()
 
 
-def test_second_apply_does_nothing(adopt, repo):
+def test_applying_adoption_twice_changes_nothing(adopt, repo):
     assert [step["path"] for step in adopt()["steps"]] == SHAPE
     assert [step["path"] for step in adopt(apply=True)["steps"]] == SHAPE
     after = read_all(repo)
@@ -133,7 +133,7 @@ def test_second_apply_does_nothing(adopt, repo):
     assert read_all(repo) == after
 
 
-def test_git_ignores_only_link_and_records(adopt, repo):
+def test_git_ignores_only_engine_link_and_records(adopt, repo):
     adopt(apply=True, **ALL)
     run(repo, "K1")
     git(repo, "add", "-A")
@@ -179,14 +179,14 @@ def test_fresh_clone_relinks_its_engine(clone, way):
 
 
 @pytest.mark.parametrize("words", [[], ["--engine", "nowhere"], ["--engine"], ["--motor", "x"]])
-def test_relink_without_engine_is_explained(clone, words):
+def test_relinking_without_engine_is_explained(clone, words):
     refused = run(clone, "relink", *words)
 
     assert refused.returncode == (3 if words in ([], ["--engine", "nowhere"]) else 2)
     assert "relink --engine" in refused.stderr and not (clone / "kaizen_components").exists()
 
 
-def test_fresh_clone_lacks_only_link(kaizen, clone):
+def test_fresh_clone_lacks_only_the_engine_link(kaizen, clone):
     assert [step["path"] for step in kaizen("D1", path=str(clone), check=True)["steps"]] == [
         "kaizen_components"
     ]
@@ -208,7 +208,7 @@ AGENTS = {
 
 
 @pytest.mark.parametrize("content", AGENTS.values(), ids=AGENTS)
-def test_block_is_appended_and_removed_again(adopt, repo, content):
+def test_block_in_agents_file_is_added_and_removed(adopt, repo, content):
     commit(repo, **{"AGENTS.md": content, "CLAUDE.md": content, ".gitignore": content})
     (repo / "AGENTS.md").chmod(0o600)
     adopt(apply=True)
@@ -226,7 +226,7 @@ def test_block_is_appended_and_removed_again(adopt, repo, content):
         assert (repo / name).read_bytes().removesuffix(b"\n") == content.removesuffix(b"\n")
 
 
-def test_removal_keeps_text_around_block(adopt, repo):
+def test_removal_keeps_user_text_around_block(adopt, repo):
     adopt(apply=True)
     ours = (repo / "AGENTS.md").read_bytes()
     (repo / "AGENTS.md").write_bytes(b"First of all.\n" + ours + b"Last of all.\n")
@@ -236,7 +236,7 @@ def test_removal_keeps_text_around_block(adopt, repo):
     assert (repo / "AGENTS.md").read_bytes() == b"First of all.\nLast of all.\n"
 
 
-def test_edited_or_older_block_is_outdated(adopt, repo):
+def test_edited_or_older_block_is_reported_outdated(adopt, repo):
     adopt(apply=True)
     text = (repo / "AGENTS.md").read_text()
     marker = text.splitlines()[0].replace(text.split()[2], "0123456789ab")
@@ -250,7 +250,7 @@ def test_edited_or_older_block_is_outdated(adopt, repo):
 @pytest.mark.parametrize(
     "text", ["<!-- kaizen:begin 0123456789ab -->\nno end\n", "<!-- kaizen:end -->\n"]
 )
-def test_unpaired_markers_are_refused(adopt, repo, text):
+def test_agents_file_with_unpaired_markers_is_refused(adopt, repo, text):
     (repo / "CLAUDE.md").write_text(text)
     before = read_all(repo)
     with pytest.raises(Conflict) as caught:
@@ -271,7 +271,7 @@ def test_changed_launcher_is_reported_and_kept(adopt, repo):
 
 
 @pytest.mark.parametrize("name", ["kaizen.py", "kaizen_components"])
-def test_existing_file_of_same_name_is_refused(adopt, repo, name):
+def test_adopting_over_file_of_another_program_is_refused(adopt, repo, name):
     (repo / name).mkdir() if name == "kaizen_components" else (repo / name).write_text(
         "print('another program')\n"
     )
@@ -294,7 +294,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_file_that_git_cannot_restore_is_refused(adopt, repo, monkeypatch, change):
+def test_adopting_over_uncommitted_change_is_refused(adopt, repo, monkeypatch, change):
     monkeypatch.setenv("PATH", os.environ["PATH"])
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     change(repo)
@@ -310,7 +310,7 @@ def test_file_that_git_cannot_restore_is_refused(adopt, repo, monkeypatch, chang
     )
 
 
-def test_changes_in_other_files_are_allowed(adopt, repo):
+def test_uncommitted_changes_in_other_files_allow_adoption(adopt, repo):
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     (repo / "README.md").write_text("At work on this.\n")
     (repo / "new.txt").write_text("New.\n")
@@ -318,7 +318,7 @@ def test_changes_in_other_files_are_allowed(adopt, repo):
     assert adopt(apply=True)["applied"]
 
 
-def test_second_adoption_needs_no_commit(adopt, repo, store):
+def test_adopting_again_before_a_commit_is_allowed(adopt, repo, store):
     commit(repo, **{".gitignore": "build/\n"})
     adopt(apply=True)
     assert adopt(apply=True, skills=str(store))["applied"]
@@ -363,7 +363,7 @@ def test_repository_linked_by_hand_is_adopted(adopt, repo, tmp_path):
     assert (removed["kaizen.py"], removed["kaizen_components"]) == ("leave", "remove")
 
 
-def test_changed_seed_files_are_kept(adopt, repo):
+def test_changed_starter_files_survive_repair_and_removal(adopt, repo):
     commit(repo, **{STUBS[0]: "- Mine.\n"})
     adopt(apply=True)
     (repo / "evals" / "README.md").write_text("Rewritten.\n")
@@ -379,7 +379,7 @@ def test_changed_seed_files_are_kept(adopt, repo):
     assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / "evals" / "README.md").exists()
 
 
-def test_lesson_in_stub_becomes_record(adopt, repo):
+def test_lesson_added_to_starter_file_becomes_record(adopt, repo):
     adopt(apply=True)
     scanned = json.loads(run(repo, "M1", "--json").stdout)["records"]
     assert {(row["file"], row["state"]) for row in scanned} == {(path, "stub") for path in STUBS}
@@ -403,7 +403,7 @@ def test_lesson_in_stub_becomes_record(adopt, repo):
     "name", ["AGENTS.md", ".gitignore", "evals", ".kaizen", ".claude", "requirements-kaizen.txt"]
 )
 @pytest.mark.parametrize("leads", ["outside", "nowhere", "inside"])
-def test_link_in_place_of_file_is_refused(adopt, repo, tmp_path, name, leads):
+def test_adopting_over_link_to_elsewhere_is_refused(adopt, repo, tmp_path, name, leads):
     outside = tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "file").write_text("Somebody else's.\n")
@@ -421,7 +421,7 @@ def test_link_in_place_of_file_is_refused(adopt, repo, tmp_path, name, leads):
     assert read_all(repo) == before and read_all(outside) == theirs
 
 
-def test_link_at_temporary_file_is_not_followed(adopt, repo, tmp_path):
+def test_link_in_place_of_temporary_file_is_not_followed(adopt, repo, tmp_path):
     (tmp_path / "outside").write_text("Somebody else's.\n")
     os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
     adopt(apply=True)
@@ -461,7 +461,7 @@ def test_repository_is_found_through_link(kaizen, repo, tmp_path):
         ("x" * 5000, Usage, "bad_value"),
     ],
 )
-def test_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path, kind, code):
+def test_adopting_an_unsuitable_path_is_refused(kaizen, tmp_path, monkeypatch, path, kind, code):
     (tmp_path / "plain").mkdir()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(kind) as caught:
@@ -474,7 +474,7 @@ def test_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path, 
     "options", [{"link": True, "copy": True}, {"check": True, "apply": True}, {"check": True, "remove": True},
               {"hooks": "emacs"}, {"hooks": ","}]
 )  # fmt: skip
-def test_conflicting_options_are_refused(adopt, repo, options):
+def test_conflicting_adopt_options_are_refused(adopt, repo, options):
     before = read_all(repo)
     with pytest.raises(Usage):
         adopt(**options)
@@ -485,7 +485,7 @@ def test_conflicting_options_are_refused(adopt, repo, options):
 @pytest.mark.skipif(
     os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere"
 )
-def test_unwritable_folder_is_unavailable(repo, tmp_path):
+def test_adopting_an_unwritable_folder_raises_unavailable(repo, tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from kaizen_components.call import Door\n"
@@ -507,7 +507,7 @@ def test_unwritable_folder_is_unavailable(repo, tmp_path):
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "kaizen.py", ".gitignore"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_special_file_is_not_read_or_replaced(adopt, repo, name, make):
+def test_adopting_over_a_special_file_is_refused(adopt, repo, name, make):
     make(repo / name)
     with pytest.raises(Conflict) as caught:
         adopt(apply=True)
@@ -515,7 +515,7 @@ def test_special_file_is_not_read_or_replaced(adopt, repo, name, make):
     assert caught.value.code == "not_a_file" and not (repo / ".kaizen").exists()
 
 
-def test_path_that_is_not_utf8_is_refused(cli, repo):
+def test_adopting_path_that_is_not_utf8_is_refused(cli, repo):
     strange = os.path.join(os.fsencode(repo.parent), b"caf\xe9")
     os.rename(repo, strange)
     done = cli("adopt", strange, "--apply", "--json")
@@ -524,7 +524,7 @@ def test_path_that_is_not_utf8_is_refused(cli, repo):
     assert not os.path.exists(os.path.join(strange, b"kaizen.py"))
 
 
-def test_files_with_crlf_count_as_unchanged(adopt, repo):
+def test_adopted_files_with_crlf_count_as_unchanged(adopt, repo):
     before = read_all(repo)
     adopt(apply=True, copy=True, vscode=True)
     for path in [
@@ -543,7 +543,7 @@ def test_files_with_crlf_count_as_unchanged(adopt, repo):
 # Link and copy
 
 
-def test_link_works_after_both_folders_move(tmp_path):
+def test_engine_link_works_after_both_folders_move(tmp_path):
     home, other = tmp_path / "here" / "kaizen", tmp_path / "here" / "other"
     home.mkdir(parents=True)
     for name in ("kaizen.py", "requirements-kaizen.txt", "Kaizen_System.md"):
@@ -586,7 +586,7 @@ def test_link_works_after_both_folders_move(tmp_path):
         )  # a hook never fails its host
 
 
-def test_copy_is_complete_and_committed(adopt, repo):
+def test_engine_copy_works_and_can_be_committed(adopt, repo):
     before = read_all(repo)
     adopt(apply=True, copy=True)
     git(repo, "add", "-A")
@@ -601,7 +601,7 @@ def test_copy_is_complete_and_committed(adopt, repo):
     assert read_all(repo) == before
 
 
-def test_changed_copy_is_kept_and_older_updated(adopt, repo, kaizen):
+def test_changed_engine_copy_is_kept_and_older_updated(adopt, repo, kaizen):
     adopt(apply=True, copy=True)
     mine = repo / "kaizen_components" / "mine.py"
     mine.write_text("")
@@ -629,7 +629,7 @@ def use_older_engine(repo):
     state.write_text(json.dumps(known))
 
 
-def test_link_and_copy_can_replace_each_other(adopt, repo):
+def test_engine_link_and_copy_can_replace_each_other(adopt, repo):
     before = read_all(repo)
     adopt(apply=True)
     adopt(apply=True, copy=True)
@@ -641,7 +641,7 @@ def test_link_and_copy_can_replace_each_other(adopt, repo):
     assert read_all(repo) == before
 
 
-def test_tracked_link_is_reported_with_command(adopt, repo):
+def test_link_tracked_by_git_is_reported_with_command(adopt, repo):
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     git(repo, "add", "-f", "kaizen_components")
 
@@ -776,7 +776,7 @@ def test_lost_skill_link_is_reported_and_restored(adopt, repo, store):
     assert adopt(check=True)["steps"] == [] and (repo / LINKS[0]).exists()
 
 
-def test_check_names_repair_of_each_fault(adopt, repo, store):
+def test_adopt_check_names_repair_of_each_fault(adopt, repo, store):
     adopt(apply=True, skills=str(store))
     (repo / "requirements-kaizen.txt").unlink()
     only_apply = adopt(check=True)["text"].splitlines()[-1]
@@ -851,7 +851,7 @@ def test_adoption_without_skills_needs_no_pyyaml(without_yaml, repo):
 # The state file
 
 
-def test_lost_state_file_is_rebuilt(adopt, repo):
+def test_lost_adoption_state_file_is_rebuilt(adopt, repo):
     before = read_all(repo)
     adopt(apply=True, **ALL)
     (repo / ".kaizen" / "adopted.json").unlink()
@@ -911,7 +911,7 @@ def test_adoption_of_version_1_is_updated_and_removed(adopt, repo, store, small_
     }
 
 
-def test_newer_state_file_is_refused(adopt, repo):
+def test_adoption_state_of_newer_version_is_refused(adopt, repo):
     adopt(apply=True)
     path = repo / ".kaizen" / "adopted.json"
     known = json.loads(path.read_text())
@@ -957,7 +957,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_damaged_state_file_is_refused(adopt, repo, text):
+def test_damaged_adoption_state_file_is_refused(adopt, repo, text):
     adopt(apply=True)
     (repo / ".kaizen" / "adopted.json").write_text(text)
     before = read_all(repo)
@@ -987,7 +987,7 @@ def test_adoption_inside_batch_is_refused(kaizen, repo):
 # The files that it adds
 
 
-def test_agent_lines_name_existing_commands():
+def test_agents_block_names_only_existing_commands():
     text = (FILES / "agents.md").read_text()
     options = {
         fields.format_option(name)
@@ -998,21 +998,21 @@ def test_agent_lines_name_existing_commands():
     assert set(re.findall(r"--[a-z-]+", text)) <= options
 
 
-def test_agent_lines_explain_gated_builds():
+def test_agents_block_explains_gated_builds():
     text = (FILES / "agents.md").read_text()
 
     assert "P1 --driver agent" in text and "P5 --id" in text and "P4 --lease" in text
 
 
 @pytest.mark.parametrize("name", ["tasks.json", "kaizen.code-snippets"])
-def test_vscode_files_name_existing_commands(name):
+def test_vscode_files_name_only_existing_commands(name):
     text = (FILES / name).read_text()
 
     assert json.loads(text)
     assert set(re.findall(r"\b[A-Z]\d+\b", text)) <= set(COMMANDS)
 
 
-def test_state_file_accepts_every_part(repo):
+def test_plan_with_all_options_covers_every_known_path(repo):
     steps = plan_steps(Folder(str(repo)), None, State("link", ["claude", "codex"], True), {})
 
     assert {step.path for step in steps} == set(PLACES)
@@ -1021,7 +1021,7 @@ def test_state_file_accepts_every_part(repo):
 # The launcher
 
 
-def test_bare_python_finds_one_with_packages(adopt, repo, tmp_path, tool):
+def test_python_without_packages_restarts_in_virtual_environment(adopt, repo, tmp_path, tool):
     adopt(apply=True)
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -1038,7 +1038,7 @@ def test_bare_python_finds_one_with_packages(adopt, repo, tmp_path, tool):
     )
 
 
-def test_error_names_missing_package(adopt, repo, tmp_path):
+def test_launcher_error_names_missing_package(adopt, repo, tmp_path):
     adopt(apply=True, copy=True)  # the engine's own .venv is not beside a copy
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -1056,7 +1056,7 @@ OLD = (
 @pytest.mark.parametrize(
     "launcher", [ROOT / "kaizen.py", FILES / "kaizen.py"], ids=["of the engine", "adopted"]
 )
-def test_old_python_is_refused_but_hook_passes(repo, launcher):
+def test_old_python_is_refused_except_for_hooks(repo, launcher):
     shutil.copy(launcher, repo / "kaizen.py")
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     env = {**os.environ, "KAIZEN_PYTHON_CHOSEN": "1"}

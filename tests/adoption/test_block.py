@@ -14,7 +14,7 @@ paths = st.sampled_from(["AGENTS.md", ".gitignore"])
 
 
 @given(theirs, theirs, theirs, paths)
-def test_removed_block_leaves_other_bytes_unchanged(content, above, below, path):
+def test_removing_agents_block_leaves_other_bytes_unchanged(content, above, below, path):
     written = block.put_block(content, LINES, path)
     assert written.startswith(content) and block.put_block(written, LINES, path) == written
     assert block.cut_block(written, path).rstrip(b"\r\n") == content.rstrip(b"\r\n")
@@ -25,7 +25,7 @@ def test_removed_block_leaves_other_bytes_unchanged(content, above, below, path)
 
 
 @given(theirs, paths)
-def test_new_block_replaces_old_one(content, path):
+def test_new_agents_block_replaces_old_one(content, path):
     old = block.put_block(content, b"Old.\n", path) + b"Below.\n"
     new = block.put_block(old, LINES, path)
 

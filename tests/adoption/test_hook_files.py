@@ -42,7 +42,7 @@ def commands(text):
 
 
 @every_host
-def test_new_file_has_one_command_per_event(host):
+def test_new_hook_file_has_one_command_per_event(host):
     text = merge_hooks(None, host, HOOK_COMMAND)
 
     assert list(commands(text)) == list_events(host)

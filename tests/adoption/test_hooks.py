@@ -117,7 +117,7 @@ def test_stop_with_unproven_task_is_refused(hook, claimed):
     assert f"kaizen Q1 --task-id {claimed} --run -- git --version" in flat
 
 
-def test_second_stop_is_allowed(hook, claimed):
+def test_stop_after_an_earlier_refusal_is_allowed(hook, claimed):
     assert is_silent(hook("stop", {**STOP, "stop_hook_active": True}))
 
 
@@ -174,7 +174,7 @@ def test_task_blocks_only_claiming_session(hook, cli, kaizen, variable):
 @pytest.mark.parametrize(
     "sources", [["clear"], ["clear", "compact"], ["clear", "resume"], ["resume"], []], ids=str
 )
-def test_session_keeps_task_under_new_id(hook, cli, kaizen, sources):
+def test_session_still_owns_task_under_new_id(hook, cli, kaizen, sources):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION}).exit_code == 0
@@ -185,7 +185,7 @@ def test_session_keeps_task_under_new_id(hook, cli, kaizen, sources):
     assert hook("stop", STOP).exit_code == 2
 
 
-def test_compacted_session_keeps_task(hook, cli, kaizen):
+def test_compacted_session_still_owns_its_task(hook, cli, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION})
@@ -194,7 +194,7 @@ def test_compacted_session_keeps_task(hook, cli, kaizen):
         assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
 
 
-def test_session_that_renews_claim_holds_task(hook, cli, kaizen):
+def test_session_that_renews_claim_owns_task(hook, cli, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     for session in (SESSION, OTHER):
         begin(hook, session)
@@ -225,7 +225,7 @@ def test_test_run_is_recorded_for_own_task(hook, cli, kaizen):
         {"CLAUDE_CODE_SESSION_ID": "not an id"},
     ],
 )
-def test_claim_of_unknown_session_blocks_all(hook, cli, kaizen, env):
+def test_claim_of_unknown_session_blocks_every_stop(hook, cli, kaizen, env):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env=env).exit_code == 0
@@ -236,7 +236,7 @@ def test_claim_of_unknown_session_blocks_all(hook, cli, kaizen, env):
 
 
 @pytest.mark.parametrize("ending", ["blocked", "canceled", "released", "waived"])
-def test_ended_task_allows_stop(hook, kaizen, claimed, ending):
+def test_session_whose_task_ended_may_stop(hook, kaizen, claimed, ending):
     if ending == "released":
         kaizen("W13", id=claimed, action="release", token=1)
     elif ending == "waived":
@@ -247,7 +247,7 @@ def test_ended_task_allows_stop(hook, kaizen, claimed, ending):
     assert is_silent(hook("stop", STOP))
 
 
-def test_foreign_or_unconditional_task_allows_stop(hook, kaizen):
+def test_other_sessions_task_or_unconditional_task_allows_stop(hook, kaizen):
     kaizen(
         "W13", id=kaizen("W1", title="a", summary="s", done_when=["true"])["id"], actor="somebody"
     )
@@ -256,7 +256,7 @@ def test_foreign_or_unconditional_task_allows_stop(hook, kaizen):
     assert is_silent(hook("stop", STOP))
 
 
-def test_every_unproven_task_is_named(hook, kaizen, claimed):
+def test_refused_stop_names_every_unproven_task(hook, kaizen, claimed):
     other = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     kaizen("W13", id=other)
 
@@ -275,7 +275,7 @@ def test_host_test_run_becomes_reported_proof(hook, kaizen, claimed):
     assert "codex" in row["summary"] and "did not run it" in row["summary"]
 
 
-def test_failed_run_is_recorded_by_adopted_hook(kaizen, claimed, root):
+def test_installed_hook_records_a_failed_test_run(kaizen, claimed, root):
     settings = json.loads(
         hook_files.merge_hooks(None, "claude", [sys.executable, "kaizen.py", "hook"])
     )
@@ -303,7 +303,7 @@ def test_failed_run_is_recorded_by_adopted_hook(kaizen, claimed, root):
     )
 
 
-def test_missing_exit_code_is_unknown(hook, kaizen, claimed):
+def test_test_run_without_exit_code_is_unknown(hook, kaizen, claimed):
     assert is_silent(hook("post-tool-use", CLAUDE_BASH))
 
     (row,) = proofs(kaizen)
@@ -340,7 +340,7 @@ def test_missing_exit_code_is_unknown(hook, kaizen, claimed):
         ({"tool_input": {"command": ["bash", "-lc", "pytest -q"]}, "tool_name": "shell"}, None),
     ],
 )
-def test_exit_code_is_read_from_host_answer(hook, kaizen, event_data, code):
+def test_exit_code_is_read_from_host_event(hook, kaizen, event_data, code):
     kaizen("K1")
     assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **event_data}))
 
@@ -361,7 +361,7 @@ def test_exit_code_of_other_command_is_ignored(hook, kaizen, line):
     assert (row["outcome"], row["exit_code"]) == ("unknown", None)
 
 
-def test_exit_code_of_last_joined_test_counts(hook, kaizen):
+def test_exit_code_of_joined_commands_belongs_to_test(hook, kaizen):
     kaizen("K1")
     event_data = {
         "tool_input": {"command": "cd app && pytest -q 2>&1"},
@@ -396,7 +396,7 @@ def test_exit_code_of_later_command_is_ignored(hook, kaizen, line, code):
         "a && just check",
     ],
 )
-def test_redirected_and_joined_tests_give_exit_code(line):
+def test_command_exits_as_redirected_or_joined_test(line):
     assert exits_as_its_tests(line, [("just", "check")])
 
 
@@ -416,7 +416,7 @@ def test_redirected_and_joined_tests_give_exit_code(line):
         {"hook_event_name": "PostToolUseFailure", "error": "Interrupted", "is_interrupt": True},
     ],
 )
-def test_unfinished_test_run_is_not_recorded(hook, kaizen, event_data):
+def test_unfinished_host_test_run_is_not_recorded(hook, kaizen, event_data):
     kaizen("K1")
     assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **event_data}))
 
@@ -457,7 +457,7 @@ def test_test_command_is_found_anywhere_in_line(line):
         "npm",
     ],
 )
-def test_mention_of_test_tool_is_ignored(line):
+def test_command_that_only_mentions_test_tool_is_ignored(line):
     assert not runs_tests(line, [])
 
 
@@ -498,7 +498,7 @@ def test_hook_outside_project_does_nothing(hook, root, event):
         b'{"hook_event_name": "Other"}',
     ],
 )
-def test_invalid_event_is_ignored(hook, claimed, event, stdin):
+def test_hook_ignores_an_invalid_event(hook, claimed, event, stdin):
     assert is_silent(hook(event, stdin))
 
 
@@ -528,12 +528,12 @@ def test_hook_does_not_wait_for_open_pipe(root, claimed, stdin):
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_large_event_is_read(hook, claimed):
+def test_hook_reads_a_large_event(hook, claimed):
     assert hook("stop", {**STOP, "last_assistant_message": "x" * 1_000_000}).exit_code == 2
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_broken_database_is_logged(hook, claimed, kaizen, root, event):
+def test_hook_logs_a_broken_database(hook, claimed, kaizen, root, event):
     kaizen.close()
     for name in ("kaizen.db-wal", "kaizen.db-shm"):
         (root / "AI" / "db" / name).unlink(missing_ok=True)
@@ -560,7 +560,7 @@ def test_hook_does_not_wait_for_write_lock(hook, claimed, kaizen, root):
     assert "post-tool-use: " in log_of(root) and proofs(kaizen) == []
 
 
-def test_locked_database_is_skipped(hook, claimed, kaizen, root):
+def test_hook_skips_a_locked_database(hook, claimed, kaizen, root):
     kaizen.close()
     keeper = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
     keeper.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -588,7 +588,7 @@ EVENT_DATA = {
 
 @pytest.mark.parametrize("host", ["claude", "codex"])
 @pytest.mark.parametrize("event", EVENTS)
-def test_hook_is_as_fast_as_few_python_starts(root, cli, claimed, event, host):
+def test_hook_takes_at_most_few_python_starts(root, cli, claimed, event, host):
     """Compare the fastest of several runs with an empty Python, in turns."""
     cli(
         "Q1", "--task-id", claimed, "--run", "--", "git", "--version"
@@ -645,7 +645,7 @@ def test_hook_log_is_limited_and_follows_no_link(hook, kaizen, root, tmp_path):
     assert not (tmp_path / "mine").exists()
 
 
-def test_documented_hook_passes_without_launcher(root, claimed):
+def test_documented_hook_exits_0_without_launcher(root, claimed):
     page = (ROOT / "docs" / "hooks.md").read_text()
     hooks = json.loads(page.split("```json\n")[1].split("```")[0])["hooks"]
     commands = [

@@ -79,7 +79,7 @@ def version(devroot):
     return (devroot / "agent-kaizen" / "version").read_text()
 
 
-def test_script_installs_and_can_be_repeated(install, devroot):
+def test_install_script_installs_and_can_run_again(install, devroot):
     first = install()
     assert first.returncode == 0, first.stdout + first.stderr
     assert (
@@ -107,7 +107,7 @@ def test_second_install_updates_clone(install, devroot, origin, tmp_path):
     assert install().returncode == 0 and version(devroot) == "three"
 
 
-def test_installed_tag_is_kept_until_changed(install, devroot):
+def test_installed_tag_stays_until_ref_changes_it(install, devroot):
     assert install("--ref", "v1").returncode == 0 and version(devroot) == "one"
     stays = install()
     assert (
@@ -122,7 +122,7 @@ def test_installed_tag_is_kept_until_changed(install, devroot):
 @pytest.mark.parametrize(
     "words", [(), ("--ref", "v1"), ("--no-network",), ("--plan-only", "--ref=v1")]
 )
-def test_plan_creates_nothing(install, devroot, tmp_path, words):
+def test_install_plan_creates_no_files(install, devroot, tmp_path, words):
     for door in (None, SETUP / "install-agent-kaizen.sh"):
         planned = install("--plan-only", *words, **({"door": door} if door else {}))
         assert (
@@ -149,7 +149,7 @@ def test_script_in_clone_installs_from_its_origin(install, devroot, origin, tmp_
     assert done.returncode == 0 and version(devroot) == "with its door", done.stderr
 
 
-def test_plan_for_existing_clone_changes_nothing(install, devroot):
+def test_install_plan_for_existing_clone_changes_nothing(install, devroot):
     install("--ref", "v1")
     before = read_all(devroot)
     planned = install("--plan-only", "--ref", "main")
@@ -189,7 +189,7 @@ def test_clone_with_changes_is_never_overwritten(install, devroot):
     assert read_all(devroot) == before
 
 
-def test_own_commits_are_kept(install, devroot, origin, tmp_path):
+def test_update_of_clone_with_own_commits_is_refused(install, devroot, origin, tmp_path):
     install()
     release(devroot / "agent-kaizen", "mine")
     release(tmp_path / "source", "theirs")
@@ -214,7 +214,7 @@ def test_own_commits_are_kept(install, devroot, origin, tmp_path):
         ((), {"PYTHON": "/no/such/python"}, 2, "again with --yes"),
     ],
 )
-def test_failed_clone_is_explained_and_removed(install, devroot, words, env, code, said):
+def test_failed_git_clone_is_explained_and_removed(install, devroot, words, env, code, said):
     refused = install(*words, **env)
 
     assert refused.returncode == code, refused.stdout + refused.stderr
@@ -234,14 +234,14 @@ NO_REFS = [
 
 
 @pytest.mark.parametrize("words, said", NO_REFS)
-def test_invalid_ref_is_refused(install, devroot, words, said):
+def test_install_of_invalid_ref_is_refused(install, devroot, words, said):
     refused = install(*words)
 
     assert (refused.returncode, refused.stderr) == (2, said + "\n") and not devroot.exists()
     assert said.replace("-q", "$ref") in POWERSHELL["install-agent-kaizen.cmd"]
 
 
-def test_refused_install_leaves_no_part_folder(install, devroot):
+def test_refused_install_leaves_no_temporary_folder(install, devroot):
     refused = install("--ref", "two\twords")
 
     assert (
@@ -249,7 +249,7 @@ def test_refused_install_leaves_no_part_folder(install, devroot):
     )
 
 
-def test_other_repository_is_refused(install, devroot, origin, tmp_path):
+def test_url_of_another_repository_is_refused(install, devroot, origin, tmp_path):
     install()
     shutil.copytree(origin, tmp_path / "another.git")
     refused = install("--url", str(tmp_path / "another.git"))
@@ -257,7 +257,7 @@ def test_other_repository_is_refused(install, devroot, origin, tmp_path):
     assert refused.returncode == 1 and "choose another DEVROOT" in refused.stderr
 
 
-def test_existing_folder_instead_of_clone_stays(install, devroot):
+def test_existing_folder_in_place_of_clone_is_kept(install, devroot):
     (devroot / "agent-kaizen").mkdir(parents=True)
     (devroot / "agent-kaizen" / "mine").write_text("mine")
     for door in (None, SETUP / "install-agent-kaizen.sh"):
@@ -278,7 +278,7 @@ def test_interrupted_installation_is_resumed(install, devroot):
     assert not left.exists() and at_work.exists()  # it may belong to one that clones right now
 
 
-def test_second_installer_at_once_is_refused(install, devroot):
+def test_second_installer_at_same_time_is_refused(install, devroot):
     with ThreadPoolExecutor(4) as pool:
         done = list(pool.map(lambda _: install("--ref", "v1"), range(4)))
 
@@ -287,7 +287,7 @@ def test_second_installer_at_once_is_refused(install, devroot):
     assert not [path.name for path in devroot.iterdir() if "part" in path.name]
 
 
-def test_installer_moves_only_part_folders(install, devroot, tmp_path):
+def test_installer_moves_only_its_own_temporary_folders(install, devroot, tmp_path):
     (tmp_path / "precious").mkdir()
     done = install(
         door=SETUP / "install-agent-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious")
@@ -296,7 +296,7 @@ def test_installer_moves_only_part_folders(install, devroot, tmp_path):
     assert done.returncode == 0 and (tmp_path / "precious").exists()
 
 
-def test_clone_keeps_its_own_environment(install, devroot, origin):
+def test_existing_clone_keeps_its_own_virtual_environment(install, devroot, origin):
     devroot.mkdir()
     git(devroot, "clone", "-q", str(origin), "agent-kaizen")
     subprocess.run(
@@ -308,7 +308,7 @@ def test_clone_keeps_its_own_environment(install, devroot, origin):
     assert not (devroot / ".venv").exists()
 
 
-def test_piped_script_ignores_local_files(devroot, origin, tmp_path):
+def test_install_script_from_pipe_ignores_local_files(devroot, origin, tmp_path):
     (tmp_path / "install_agent_kaizen.py").write_text("raise SystemExit('somebody else')")
     env = {**os.environ, "PYTHON": sys.executable, "DEVROOT": str(devroot), "PIP_NO_INDEX": "1"}
     env.pop("KAIZEN_REPO_URL", None)
@@ -325,7 +325,7 @@ def test_piped_script_ignores_local_files(devroot, origin, tmp_path):
     assert version(devroot) == "one"
 
 
-def test_password_in_url_is_not_shown(install, devroot):
+def test_password_in_repository_url_is_not_shown(install, devroot):
     word = "not-a-" + "word"
     address = f"https://somebody:{word}@127.0.0.1:9/kaizen.git"
     door = SETUP / "install-agent-kaizen.sh"
@@ -343,7 +343,7 @@ def test_password_in_url_is_not_shown(install, devroot):
 
 
 @pytest.mark.parametrize("door", sorted(SETUP.glob("*.sh")), ids=lambda door: door.name)
-def test_shellcheck_reports_nothing(door):
+def test_setup_scripts_pass_shellcheck(door):
     done = subprocess.run(
         [find_tool("shellcheck"), "-x", str(door)], cwd=ROOT, capture_output=True, text=True
     )
@@ -372,7 +372,7 @@ WORKS = {
 
 
 @pytest.mark.parametrize("door", WORKS)
-def test_scripts_pass_arguments_and_exit_code(door):
+def test_setup_scripts_pass_arguments_and_exit_code(door):
     shell, power, cmd = ((SETUP / f"{door}.{kind}").read_text() for kind in ("sh", "ps1", "cmd"))
     runs = re.findall(r"& \S.*@args.*(?:\n.*)?", power)
 
@@ -443,7 +443,7 @@ def bare_machine(tmp_path, devroot, origin):
 
 
 @pytest.mark.parametrize("manager", MANAGERS)
-def test_bare_machine_is_set_up_after_consent(bare_machine, tmp_path, devroot, manager):
+def test_machine_without_tools_is_set_up_after_consent(bare_machine, tmp_path, devroot, manager):
     done = bare_machine(manager, "--yes")
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -476,7 +476,7 @@ def test_tools_are_installed_only_with_consent(bare_machine, tmp_path, devroot, 
     ],
     ids=["no terminal", "no package manager", "nothing was installed"],
 )
-def test_missing_tools_are_explained(bare_machine, devroot, manager, words, said):
+def test_installer_explains_missing_tools(bare_machine, devroot, manager, words, said):
     done = bare_machine(manager, *words, installs=False)
 
     assert (done.returncode, said in done.stderr, devroot.exists()) == (2, True, False)

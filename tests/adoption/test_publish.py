@@ -98,7 +98,7 @@ def test_ignored_file_is_scanned(cli, repo):
     assert cli("D2", "--json", env=ME).json["left_out"] == [".venv"]
 
 
-def test_exports_below_ai_are_scanned(find_leaks, kaizen, repo):
+def test_exported_files_below_ai_are_scanned(find_leaks, kaizen, repo):
     kaizen("W1", title="t", summary="s")
     exports = repo / "AI" / "db" / "exports"
     (exports / "report.html").write_text(f"<p>{MAC}trillian/x</p>")
@@ -143,7 +143,7 @@ def test_file_names_and_link_targets_are_scanned(find_leaks, repo):
     ]
 
 
-def test_link_target_content_is_not_scanned(cli, repo, tmp_path):
+def test_file_behind_a_link_is_not_scanned(cli, repo, tmp_path):
     (tmp_path / "outside.txt").write_text(TOKEN)
     os.symlink("../outside.txt", repo / "link")
 
@@ -177,7 +177,7 @@ COMPLAINTS = {
 
 
 @pytest.mark.parametrize("complaint, code", COMPLAINTS.items())
-def test_failing_git_is_an_error(cli, repo, tmp_path, complaint, code):
+def test_publish_check_fails_if_git_fails(cli, repo, tmp_path, complaint, code):
     (tmp_path / "git").write_text(
         f'#!/bin/sh\necho "{complaint}" >&2\nexit 128\n' if complaint else "no program"
     )
@@ -191,7 +191,7 @@ def test_failing_git_is_an_error(cli, repo, tmp_path, complaint, code):
     "make", [lambda path: path.write_text("gitdir: /nope\n"), os.mkdir], ids=["file", "folder"]
 )
 @pytest.mark.parametrize("place", [".git", "../.git"])
-def test_broken_repository_is_an_error(cli, root, make, place):
+def test_publish_check_fails_on_broken_repository(cli, root, make, place):
     make(root / place)
     answer = cli("D2", "--json", env=ME)
 
@@ -227,7 +227,7 @@ def test_without_git_every_file_is_scanned(cli, root):
         "@decorators.local", "ping host.docker.internal",
     ],
 )  # fmt: skip
-def test_common_paths_and_hosts_pass(text):
+def test_common_paths_and_hosts_are_no_findings(text):
     finder = Finder(home=HOME + "zaphodb", names=["zaphodb"])
 
     assert list(finder.find(text)) == []
@@ -243,7 +243,7 @@ def test_common_paths_and_hosts_pass(text):
         "a@buildbox.local:x", "\\\\files.corp\\share",
     ],
 )  # fmt: skip
-def test_personal_paths_and_hosts_are_found(text):
+def test_personal_paths_and_hosts_are_findings(text):
     finder = Finder(home="/nowhere", names=["zaphodb"])
 
     assert len(list(finder.find(text))) == 1
@@ -262,7 +262,7 @@ def test_each_finding_in_a_line_counts_once(cli, repo):
     assert {row["where"] for row in rows} == {"a.txt:2"}
 
 
-def test_own_home_is_listed_once():
+def test_own_home_folder_is_listed_once():
     both = f"{HOME}zaphodb/x {HOME}ubuntu/x {HOME}ubuntu"
     finder = Finder(home=HOME + "ubuntu", names=[])
 
@@ -284,7 +284,7 @@ def test_common_home_is_found_only_in_file_path():
 # Allowances
 
 
-def test_allowance_covers_glob_or_line(cli, repo):
+def test_allowance_covers_matching_files_or_one_line(cli, repo):
     (repo / "fixtures").mkdir()
     (repo / "fixtures" / "a.txt").write_text(f"{HOME}arthur\n{TOKEN}\n")
     (repo / "b.py").write_text(f"    x = '{HOME}arthur'\n")
@@ -314,7 +314,7 @@ def test_allowance_without_reason_is_refused(cli, repo, entry):
 # Unusual files
 
 
-def test_unusual_files_pass(cli, repo):
+def test_unusual_files_without_secrets_pass_publish_check(cli, repo):
     (repo / "empty").write_bytes(b"")
     (repo / "latin").write_bytes(b"\xe9\xff\n" * 10)
     (repo / "line\nbreak").write_text("x")
@@ -471,7 +471,7 @@ def test_assume_unchanged_file_is_read_from_git(find_leaks, repo):
     assert find_leaks() == [("a.py:1", "secret: GitHub token"), ("b.py:1", "secret: GitHub token")]
 
 
-def test_line_in_git_and_tree_counts_once(find_leaks, repo):
+def test_finding_in_git_and_working_tree_counts_once(find_leaks, repo):
     (repo / "a.py").write_text(f"at {HOME}arthur\n")
     commit(repo)
     (repo / "a.py").write_text(f"# new\nat {HOME}arthur\n")
@@ -487,7 +487,7 @@ def test_link_in_git_is_scanned_as_link(find_leaks, repo):
     assert find_leaks() == [("engine", "link to a place on this machine")]
 
 
-def test_path_from_git_is_relative_to_project(find_leaks, root):
+def test_path_of_finding_is_relative_to_project(find_leaks, root):
     git(root.parent, "init", "-q")
     (root / "a.py").write_text(f"key = '{TOKEN}'\n")
     git(root, "add", "a.py")
@@ -508,7 +508,7 @@ def test_missing_blob_is_a_finding(find_leaks, repo):
     assert find_leaks() == [("a.py", "not looked at")]
 
 
-def test_git_that_cannot_list_is_an_error(cli, repo):
+def test_publish_check_fails_if_git_cannot_list(cli, repo):
     (repo / "a.py").write_text(f"key = '{TOKEN}'\n")
     git(repo, "add", ".")
     (repo / ".git" / "index").write_bytes(b"DIRC nothing of the kind")
@@ -530,7 +530,7 @@ def test_submodule_is_named_as_not_checked(cli, repo):
     )
 
 
-def test_many_findings_are_counted_and_limited(cli, repo):
+def test_all_findings_are_counted_but_list_is_limited(cli, repo):
     (repo / "a").write_text(f"{HOME}arthur\n" * 300)
     answer = cli("D2", "--limit", "5", "--json", env=ME)
 

@@ -36,7 +36,7 @@ def tree(root):
     )
 
 
-def test_plan_is_applied_by_its_hash(cli, root, store):
+def test_skill_link_plan_is_applied_by_hash(cli, root, store):
     plan = cli("SK3", "--store", store, "--json").json
     assert (
         plan["to_do"] == 4 and not (root / ".agents").exists() and not (root / ".claude").exists()
@@ -60,7 +60,7 @@ def test_linking_twice_changes_nothing_until_removal(kaizen, root, store, tmp_pa
     assert tree(root) == [] and tree(tmp_path / "store") == before
 
 
-def test_outdated_plan_is_refused(cli, root, store, tmp_path):
+def test_outdated_skill_link_plan_is_refused(cli, root, store, tmp_path):
     plan = cli("SK3", "--store", store, "--json").json["plan"]
     skill(tmp_path / "store", "three")
 
@@ -70,12 +70,12 @@ def test_outdated_plan_is_refused(cli, root, store, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["0" * 16, "x", "'; rm -rf"])
-def test_unknown_hash_is_refused(kaizen, store, wrong):
+def test_unknown_plan_hash_is_refused(kaizen, store, wrong):
     with pytest.raises(Conflict):
         kaizen("SK3", store=store, apply=wrong)
 
 
-def test_existing_folder_and_foreign_link_stay(kaizen, root, store, tmp_path):
+def test_existing_folder_and_foreign_link_are_kept(kaizen, root, store, tmp_path):
     mine = skill(root / ".agents" / "skills", "one")
     other = skill(tmp_path / "other", "two")
     os.symlink(other, root / ".agents" / "skills" / "two")
@@ -122,7 +122,7 @@ def test_own_skills_get_relative_links(kaizen, root):
     assert (root / ".claude" / "skills" / "mine" / "SKILL.md").is_file()
 
 
-def test_linked_host_folders_get_one_link(kaizen, root, store):
+def test_host_folders_linked_together_get_one_link(kaizen, root, store):
     (root / ".agents" / "skills").mkdir(parents=True)
     (root / ".claude").mkdir()
     os.symlink("../.agents/skills", root / ".claude" / "skills")
@@ -130,7 +130,7 @@ def test_linked_host_folders_get_one_link(kaizen, root, store):
     assert list(planned(kaizen, store=store)[0]) == [".agents/skills/one", ".agents/skills/two"]
 
 
-def test_folder_that_leads_out_is_skipped(kaizen, root, store, tmp_path):
+def test_skills_folder_linked_outside_project_is_skipped(kaizen, root, store, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", root / ".claude")
 
@@ -140,7 +140,7 @@ def test_folder_that_leads_out_is_skipped(kaizen, root, store, tmp_path):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_file_in_place_of_folder_stays(kaizen, root, store):
+def test_file_in_place_of_skills_folder_is_kept(kaizen, root, store):
     (root / ".claude").write_text("mine")
 
     steps, plan = planned(kaizen, store=store)
@@ -149,7 +149,7 @@ def test_file_in_place_of_folder_stays(kaizen, root, store):
     assert (root / ".claude").read_text() == "mine"
 
 
-def test_failed_step_undoes_earlier_steps(root, store, monkeypatch):
+def test_failed_link_step_undoes_earlier_steps(root, store, monkeypatch):
     plan = skill_links.plan_links(str(root), store, False)
     (root / ".claude" / "skills").mkdir(parents=True)
     (root / ".claude" / "skills" / "one").write_text("it came just now")
@@ -159,7 +159,7 @@ def test_failed_step_undoes_earlier_steps(root, store, monkeypatch):
     assert tree(root) == [".claude/skills/one"]
 
 
-def test_read_only_folder_changes_nothing(kaizen, root, store, as_user):
+def test_read_only_skills_folder_changes_nothing(kaizen, root, store, as_user):
     (root / ".claude" / "skills").mkdir(parents=True)
     (root / ".claude" / "skills").chmod(0o555)
     try:
@@ -188,7 +188,7 @@ def test_only_one_of_two_concurrent_plans_is_applied(cli, root, store):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
-def test_script_calls_the_command(root, store, tmp_path):
+def test_skill_link_script_calls_the_command(root, store, tmp_path):
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root), "PYTHON": sys.executable}
     argv = ["bash", str(ROOT / "setup" / "link-skills.sh"), "--store", store]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, cwd=tmp_path)
@@ -199,7 +199,7 @@ def test_script_calls_the_command(root, store, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
 @pytest.mark.parametrize("python", [None, "/no/such/python"])
-def test_script_without_setup_is_explained(tmp_path, python):
+def test_skill_link_script_without_setup_explains_remedy(tmp_path, python):
     (tmp_path / "setup").mkdir()
     shutil.copy(ROOT / "setup" / "link-skills.sh", tmp_path / "setup")
     env = {name: value for name, value in os.environ.items() if name != "PYTHON"} | (

@@ -121,13 +121,13 @@ def test_invalid_skill_is_explained(kaizen, mine, text, expected):
     assert any(expected in finding for finding in says(kaizen))
 
 
-def test_nul_byte_in_page_is_named(kaizen, mine):
+def test_error_names_nul_byte_in_skill_page(kaizen, mine):
     skill(mine, "it", GOOD + "a\0b")
 
     assert "NUL" in says(kaizen)[0]
 
 
-def test_page_that_is_a_folder_is_named(kaizen, mine):
+def test_error_names_skill_page_that_is_folder(kaizen, mine):
     (mine / "it" / "SKILL.md").mkdir(parents=True)
 
     assert "is not a file" in says(kaizen)[0]
@@ -147,7 +147,7 @@ def test_symbolic_link_out_of_skill_is_found(kaizen, mine, tmp_path):
     assert "leads out" in says(kaizen)[0]
 
 
-def test_links_are_relative_to_their_page(kaizen, mine):
+def test_links_in_skill_resolve_relative_to_page(kaizen, mine):
     skill(
         mine,
         "it",
@@ -158,7 +158,7 @@ def test_links_are_relative_to_their_page(kaizen, mine):
     assert says(kaizen) == [".agents/skills/it/reference/a.md:1 The link to c.md leads nowhere."]
 
 
-def test_script_is_found_in_skill_or_project(kaizen, mine, root):
+def test_scripts_are_found_in_skill_and_project(kaizen, mine, root):
     (root / "scripts").mkdir()
     (root / "scripts" / "b.sh").write_text("")
     skill(
@@ -186,13 +186,13 @@ def test_unreadable_eval_is_reported_with_line(kaizen, mine):
     ]
 
 
-def test_trigger_list_replaces_evals(kaizen, mine):
+def test_skill_with_trigger_list_needs_no_evals(kaizen, mine):
     skill(mine, "it", GOOD.replace("\n---\n\n", "\nshould_trigger:\n- do it\n---\n\n"))
 
     assert kaizen("SK2") == {"status": "OK", "valid": True, "skills": 1, "remarks": []}
 
 
-def test_skill_is_checked_by_folder_or_page(kaizen, mine):
+def test_skill_check_accepts_folder_or_page_path(kaizen, mine):
     skill(mine, "good")
     skill(mine, "bad", "")
 
@@ -202,11 +202,11 @@ def test_skill_is_checked_by_folder_or_page(kaizen, mine):
         kaizen("SK2", path="nothing")
 
 
-def test_missing_store_is_not_found(cli):
+def test_missing_skill_store_exits_with_3(cli):
     assert cli("SK1", "--store", "../nothing").exit_code == 3
 
 
-def test_unreadable_folder_is_named(as_user, mine):
+def test_error_names_unreadable_skill_folder(as_user, mine):
     skill(mine, "it")
     mine.chmod(0)
     try:

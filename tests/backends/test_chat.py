@@ -37,7 +37,7 @@ def failure(server, **more):
     return caught.value
 
 
-def test_question_is_sent_and_answer_returned():
+def test_chat_sends_question_and_returns_answer():
     with ModelServer([Answer(TEXT)]) as server:
         reply = ask(server, temperature=0.7, max_tokens=99, prices=(1.0, 2.0))
 
@@ -58,7 +58,7 @@ def test_question_is_sent_and_answer_returned():
     )
 
 
-def test_stream_shows_text_and_usage():
+def test_streamed_answer_shows_text_and_usage():
     seen = []
     with ModelServer([Answer(TEXT)]) as server:
         reply = ask(server, on_text=seen.append)
@@ -70,7 +70,7 @@ def test_stream_shows_text_and_usage():
     }
 
 
-def test_failed_streaming_is_not_tried_again():
+def test_chat_stops_streaming_after_server_refuses_it():
     with ModelServer([Answer(TEXT, streams=False)]) as server:
         chat = Chat(Endpoint(server.url, "m"))
         replies = [chat.ask(QUESTION, temperature=0, timeout_s=20, on_text=str) for _ in range(2)]
@@ -79,7 +79,7 @@ def test_failed_streaming_is_not_tried_again():
     assert ["stream" in request for request in server.requests] == [True, False, False]
 
 
-def test_whole_answer_instead_of_stream_is_read():
+def test_unstreamed_answer_to_streaming_request_is_read():
     whole = {
         "choices": [
             {
@@ -93,7 +93,7 @@ def test_whole_answer_instead_of_stream_is_read():
 
 
 @pytest.mark.parametrize("on_text", [None, str])
-def test_missing_usage_is_none(on_text):
+def test_answer_without_usage_has_no_token_counts(on_text):
     with ModelServer([Answer(TEXT, usage=None)]) as server:
         reply = ask(server, on_text=on_text, prices=(1.0, 1.0))
 
@@ -124,7 +124,7 @@ def test_cut_off_stream_is_retried():
         assert ask(server, on_text=str).retries == 1
 
 
-def test_retry_after_is_honoured():
+def test_retry_waits_as_long_as_server_asks():
     with ModelServer([rate_limited("1.5"), Answer(TEXT)]) as server:
         assert ask(server).seconds >= 1.5
 
@@ -132,7 +132,7 @@ def test_retry_after_is_honoured():
 @pytest.mark.parametrize(
     "written", [str, lambda seconds: email.utils.formatdate(time.time() + seconds, usegmt=True)]
 )
-def test_requested_wait_beyond_the_budget_fails(written):
+def test_requested_wait_beyond_budget_fails(written):
     with ModelServer([rate_limited(written(3600))]) as server:
         begun = time.monotonic()
         error = failure(server)
@@ -141,14 +141,14 @@ def test_requested_wait_beyond_the_budget_fails(written):
     assert time.monotonic() - begun < 20 and len(server.requests) == 1
 
 
-def test_retries_end_with_the_time_budget():
+def test_retries_end_with_time_budget():
     with ModelServer([broken(500)]) as server:
         error = failure(server, retry_s=1.0)
 
     assert "500: out of memory" in error.what and 2 <= len(server.requests) <= 4
 
 
-def test_dead_backend_is_reported_at_once():
+def test_closed_model_port_is_reported_without_retries():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
@@ -188,7 +188,7 @@ SLOW = {
 
 @pytest.mark.parametrize("on_text", [None, str])
 @pytest.mark.parametrize("answer", SLOW.values(), ids=SLOW)
-def test_timeout_covers_the_whole_answer(answer, on_text):
+def test_timeout_covers_whole_answer(answer, on_text):
     if on_text is None and answer.piece_delay_s:
         answer = Answer(
             TEXT, piece_delay_s=0.05
@@ -201,7 +201,7 @@ def test_timeout_covers_the_whole_answer(answer, on_text):
     assert len(server.requests) == 1
 
 
-def test_slow_headers_end_at_the_timeout():
+def test_slow_response_headers_end_at_timeout():
     """No read of them takes long, and httpx would wait for ever."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -235,7 +235,7 @@ for _ in range(100):
 """
 
 
-def test_answer_without_end_is_cut_off(monkeypatch):
+def test_overlong_model_answer_is_refused(monkeypatch):
     monkeypatch.setattr(module, "RESPONSE_BYTES_MAX", 200_000)
     with ModelServer([huge(1_000_000)]) as server:
         assert "too long" in failure(server).what
@@ -267,7 +267,7 @@ def test_invalid_answer_is_explained(answer, said):
     assert error.exit_code == 5 and said in error.why and len(server.requests) == 1
 
 
-def test_invalid_pieces_of_an_answer_are_ignored():
+def test_invalid_pieces_of_answer_are_ignored():
     calls = [3, {"function": 4}, {"function": {"name": "f", "arguments": {"a": 1}}}]
     odd = {
         "model": 3,
@@ -296,7 +296,7 @@ def test_nul_and_lone_surrogates_are_replaced():
     assert text == "a\ufffdb\ufffdc\ufffdd" and text.encode()
 
 
-def test_redirect_is_not_followed():
+def test_chat_does_not_follow_redirects():
     with ModelServer([Answer("elsewhere")]) as other:
         there = {"Location": other.url + "/chat/completions"}
         for status in (301, 302, 307, 308):
@@ -353,7 +353,7 @@ def test_streamed_tool_calls_are_assembled(on_text):
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_server_without_tools_is_reported_at_once(status):
+def test_server_that_rejects_tools_is_not_asked_again(status):
     refusing = Answer(status=status, raw=b'{"error": {"message": "tools param requires a flag"}}')
     with ModelServer([refusing]) as server, pytest.raises(RequestRejected):
         ask(server, tools=TOOLS)
@@ -369,7 +369,7 @@ def test_proxy_is_not_used_for_local_servers(monkeypatch):
         assert proxy.requests == []
 
 
-def test_httpx_is_imported_only_when_asking():
+def test_httpx_is_imported_only_for_a_question():
     script = "import sys; import kaizen_components.backends.chat; sys.exit('httpx' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0

@@ -36,7 +36,7 @@ def test_unconfigured_model_error_names_three_variables():
         assert name in caught.value.next
 
 
-def test_stage_has_its_own_model_address_key_and_time(given):
+def test_stage_variables_override_model_address_key_and_timeout(given):
     given(
         LLM_BASE_URL=LOCAL,
         LLM_MODEL="small",
@@ -76,7 +76,7 @@ def test_general_key_is_not_sent_to_another_host(given):
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1", "http://localhost:1/", "http://[::1]:1", "http://127.9.9.9:1/v1"]
 )
-def test_loopback_is_allowed_and_v1_is_added(url):
+def test_loopback_url_is_allowed_and_gets_v1(url):
     assert Endpoint(url, "m").base_url == url.removesuffix("/").removesuffix("/v1") + "/v1"
 
 
@@ -95,7 +95,7 @@ def test_remote_host_is_refused_unless_allowed(url, given):
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "127.0.0.1:80", "http://", "http://[::1", "http://x:99999/", ""]
 )
-def test_invalid_url_is_refused(url):
+def test_invalid_model_url_is_refused(url):
     with pytest.raises(Usage, match="not a valid URL"):
         Endpoint(url, "m")
 
@@ -103,7 +103,7 @@ def test_invalid_url_is_refused(url):
 @pytest.mark.parametrize(
     "url", ["http://me:" + "hunter" + "@127.0.0.1/v1", "http://127.0.0.1/v1?key=abc"]
 )
-def test_password_in_address_is_not_repeated(url):
+def test_error_repeats_no_password_of_model_url(url):
     with pytest.raises(Refused) as caught:
         Endpoint(url, "m")
 
@@ -117,7 +117,7 @@ def test_unsendable_key_is_refused_and_not_repeated():
     assert "kéy" not in json.dumps(caught.value.as_dict(), ensure_ascii=False)
 
 
-def test_prices_are_two_numbers_or_file_by_model(given, tmp_path):
+def test_prices_come_from_two_numbers_or_file(given, tmp_path):
     given(LLM_BASE_URL=LOCAL, LLM_MODEL="m", LLM_PRICES="0.5,1.5")
     assert Endpoint.from_environment("build").cost_usd(1_000_000, 2_000_000) == 3.5
 
@@ -128,13 +128,13 @@ def test_prices_are_two_numbers_or_file_by_model(given, tmp_path):
     assert Endpoint.from_environment("review").cost_usd(1_000_000, 0) == 0
 
 
-def test_model_on_this_machine_is_free(given):
+def test_model_on_loopback_address_costs_nothing(given):
     given(LLM_BASE_URL=LOCAL, LLM_MODEL="m")
 
     assert Endpoint.from_environment("build").cost_usd(None, None) == 0
 
 
-def test_unknown_price_or_count_makes_cost_none(given, tmp_path):
+def test_cost_is_none_without_price_or_count(given, tmp_path):
     given(LLM_BASE_URL="https://example.org/v1", LLM_MODEL="m", LLM_ALLOW_REMOTE="1")
     assert Endpoint.from_environment("build").cost_usd(1, 1) is None
 
@@ -151,7 +151,7 @@ def test_unknown_price_or_count_makes_cost_none(given, tmp_path):
     [("LLM_PRICES", "cheap"), ("LLM_PRICES", "-1,2"), ("BUILD_TIMEOUT_S", "soon"), ("LLM_TIMEOUT_S", "-1"),
      ("LLM_TIMEOUT_S", "nan"), ("LLM_MAX_TOKENS", "0")],
 )  # fmt: skip
-def test_invalid_setting_is_refused(given, name, value):
+def test_invalid_model_setting_is_refused(given, name, value):
     given(LLM_BASE_URL=LOCAL, LLM_MODEL="m", **{name: value})
 
     with pytest.raises(KaizenError) as caught:

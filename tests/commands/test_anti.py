@@ -26,7 +26,7 @@ def test_anti_pattern_stores_every_option(kaizen):
 
 
 @pytest.mark.parametrize("missing", ["title", "symptom", "correction"])
-def test_title_symptom_and_correction_are_needed(kaizen, missing):
+def test_anti_pattern_without_title_symptom_or_correction_is_refused(kaizen, missing):
     with pytest.raises(Usage, match=f"--{missing}"):
         kaizen("Q5", **{name: value for name, value in WHOLE.items() if name != missing})
 
@@ -34,7 +34,7 @@ def test_title_symptom_and_correction_are_needed(kaizen, missing):
 @pytest.mark.parametrize(
     "word", ["sleep", "clock", "seconds", "flaky", "handle", "event", "lease", "grep"]
 )
-def test_anti_pattern_is_found_by_every_text(kaizen, word):
+def test_query_finds_anti_pattern_by_each_text_field(kaizen, word):
     added = kaizen("Q5", **WHOLE)["id"]
     kaizen("Q5", title="Other", symptom="Nothing alike.", correction="None.")
 
@@ -67,7 +67,7 @@ def test_anti_patterns_are_listed_newest_first_and_filtered(kaizen):
         kaizen("Q5", title="T", symptom="s", correction="c", task_id="task_nope")
 
 
-def test_test_anti_pattern_is_purged(kaizen):
+def test_purge_removes_test_anti_patterns(kaizen):
     kaizen("Q5", **WHOLE, test=True)
     assert kaizen("Q6")["records"][0]["test"] is True
     kaizen("K7")
@@ -76,7 +76,7 @@ def test_test_anti_pattern_is_purged(kaizen):
     assert kaizen("K8")["verified"]
 
 
-def test_command_line_shows_symptom_and_correction(cli):
+def test_anti_pattern_list_shows_symptom_and_correction(cli):
     added = cli("Q5", "--title", "T", "--symptom", "It smells.", "--correction", "Air it.")
 
     assert added.exit_code == 0

@@ -52,7 +52,7 @@ def rows(kaizen, **filters):
 # A1 and A2
 
 
-def test_recorded_file_has_its_path_and_hash(kaizen, file):
+def test_artifact_stores_path_and_hash_of_file(kaizen, file):
     sha256 = file("docs/guide.md")
     added = kaizen("A1", path="docs/guide.md", title="The guide", summary="How to start.")
     kept = kaizen("A3", id=added["id"])
@@ -65,7 +65,7 @@ def test_recorded_file_has_its_path_and_hash(kaizen, file):
     assert kept["log"]["content_hash"] == added["hash"] and kept["log"]["command"] == "A1"
 
 
-def test_every_spelling_of_path_is_stored_same(kaizen, file, root):
+def test_every_spelling_of_path_is_stored_as_relative(kaizen, file, root):
     file("docs/guide.md")
     for path in (
         "docs/guide.md",
@@ -76,7 +76,7 @@ def test_every_spelling_of_path_is_stored_same(kaizen, file, root):
         assert kaizen("A1", path=path)["path"] == "docs/guide.md"
 
 
-def test_same_file_again_is_another_record(kaizen, file):
+def test_recording_file_again_adds_another_artifact(kaizen, file):
     file()
     first, second = kaizen("A1", path="a.txt"), kaizen("A1", path="a.txt")
 
@@ -97,7 +97,7 @@ def test_folder_is_recorded_with_its_file_and_byte_counts(kaizen, file, root):
     assert kaizen("A1", path=".")["sha256"] == whole["sha256"]
 
 
-def test_link_out_of_the_project_is_refused(kaizen, file, root, outside):
+def test_link_out_of_project_is_refused(kaizen, file, root, outside):
     file()
     (root / "in.txt").symlink_to("a.txt")
     (root / "leak.bin").symlink_to(outside)
@@ -132,7 +132,7 @@ def test_external_file_stores_only_name_and_hash(cli, root, outside):
     assert b"elsewhere" not in stored and str(root.parent).encode() not in stored
 
 
-def test_allow_external_ignores_files_of_the_project(kaizen, file):
+def test_allow_external_records_project_file_by_its_path(kaizen, file):
     file()
 
     assert kaizen("A1", path="a.txt", allow_external=True)["path"] == "a.txt"
@@ -146,7 +146,7 @@ def test_allow_external_accepts_folders_and_outside_links(kaizen, root, outside)
     assert kaizen("A1", path="../elsewhere/model.bin", allow_external=True)["name"] == "model.bin"
 
 
-def test_hash_needs_no_database_and_records_nothing(cli, root, outside):
+def test_hashing_file_neither_needs_nor_creates_database(cli, root, outside):
     (root / "a.txt").write_text("x")
     inside = cli("A2", "--path", "a.txt", "--json").json
     external = cli("A2", "--path", str(outside), "--allow-external", "--json").json
@@ -169,7 +169,7 @@ def test_missing_file_creates_no_database(cli, root, code):
 
 
 @pytest.mark.parametrize("hidden", ["a.txt", "docs", "docs/b.txt"])
-def test_unreadable_path_is_unavailable(root, file, tool, hidden):
+def test_unreadable_artifact_path_raises_unavailable(root, file, tool, hidden):
     file("a.txt")
     file("docs/b.txt")
     as_user = (
@@ -188,14 +188,14 @@ def test_unreadable_path_is_unavailable(root, file, tool, hidden):
     assert json.loads(done.stderr)["code"] == "file_unreadable"
 
 
-def test_unreadable_file_content_is_unavailable(kaizen):
+def test_unreadable_artifact_content_raises_unavailable(kaizen):
     error = failure(kaizen, "A1", path="/proc/self/mem", allow_external=True)
 
     assert (error.exit_code, error.code) == (5, "file_unreadable")
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "pipe"])
-def test_special_files_are_refused_at_once(cli, root, path):
+def test_fifo_and_device_are_refused_as_artifacts(cli, root, path):
     os.mkfifo(root / "pipe")
     answer = cli("A1", "--path", path, "--allow-external", "--json")
 
@@ -234,11 +234,11 @@ def test_strange_file_name_is_stored_unchanged(cli, root, name):
 
 
 @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, 7, None])
-def test_invalid_path_is_a_usage_error(kaizen, path):
+def test_invalid_path_is_usage_error(kaizen, path):
     assert failure(kaizen, "A1", path=path).exit_code == 2
 
 
-def test_impossible_path_is_refused_with_explanation(kaizen):
+def test_overlong_or_non_utf8_path_is_refused(kaizen):
     assert failure(kaizen, "A1", path="x" * 4000).exit_code == 5
     assert failure(kaizen, "A1", path="\ud800").code == "path_not_utf8"
 
@@ -250,7 +250,7 @@ def test_secret_in_title_is_refused(kaizen, file):
     assert failure(kaizen, "A1", path="a.txt", title=token).code == "secret_refused"
 
 
-def test_hashing_a_large_file_blocks_no_writer(cli, root):
+def test_hashing_large_file_blocks_no_writer(cli, root):
     cli("K1")
     with open(root / "large", "wb") as large:
         large.truncate(20_000_000_000)
@@ -272,7 +272,7 @@ def test_hashing_a_large_file_blocks_no_writer(cli, root):
         hashing.wait()
 
 
-def test_artifact_belongs_to_task_and_is_about_any_record(kaizen, file):
+def test_artifact_may_name_task_and_any_subject(kaizen, file):
     file()
     task = kaizen("W1", title="A task", summary="s")["id"]
     plan = kaizen("W3", task_id=task, title="A plan", summary="s")["id"]
@@ -289,7 +289,7 @@ def test_artifact_belongs_to_task_and_is_about_any_record(kaizen, file):
 @pytest.mark.parametrize(
     "given", [{"task_id": "task_nope"}, {"about": "plan_nope"}, {"about": "nope"}]
 )
-def test_unknown_record_writes_nothing(kaizen, file, given):
+def test_artifact_naming_unknown_record_is_refused(kaizen, file, given):
     file()
     kaizen("W1", title="A task", summary="s")
 
@@ -298,7 +298,7 @@ def test_unknown_record_writes_nothing(kaizen, file, given):
     assert rows(kaizen) == []
 
 
-def test_same_op_id_records_once(kaizen, file):
+def test_same_op_id_records_artifact_once(kaizen, file):
     file()
     first, again = (kaizen("A1", path="a.txt", op_id="once") for _ in range(2))
 
@@ -306,7 +306,7 @@ def test_same_op_id_records_once(kaizen, file):
     assert len(rows(kaizen)) == 1
 
 
-def test_purging_test_artifacts_keeps_the_ledger_intact(kaizen, file):
+def test_purging_test_artifacts_keeps_ledger_intact(kaizen, file):
     file()
     real = kaizen("A1", path="a.txt")["id"]
     task = kaizen("W1", title="T", summary="s", test=True)["id"]
@@ -337,7 +337,7 @@ def test_files_can_be_recorded_in_batch(kaizen, file, root):
 # A3 and A4
 
 
-def test_artifact_shows_proofs_with_it_as_output(kaizen, file):
+def test_artifact_shows_proofs_whose_output_it_is(kaizen, file):
     file("out.txt")
     file("err.txt")
     out, err = (kaizen("A1", path=name)["id"] for name in ("out.txt", "err.txt"))
@@ -356,7 +356,7 @@ def test_artifact_shows_proofs_with_it_as_output(kaizen, file):
         ]
 
 
-def test_inspect_shows_other_hashes_of_path(kaizen, file):
+def test_artifact_shows_earlier_hashes_of_its_path(kaizen, file):
     hashes = []
     for text in ("one", "two", "three"):
         hashes.append(file("a.txt", text))
@@ -369,7 +369,7 @@ def test_inspect_shows_other_hashes_of_path(kaizen, file):
     assert [row["sha256"] for row in shown["same_path"]] == [hashes[1], hashes[0]]
 
 
-def test_list_filters_by_columns_and_ranks_by_words(kaizen, file, root, outside):
+def test_artifact_list_filters_by_options_and_ranks_query_matches(kaizen, file, root, outside):
     for name in ("docs/guide.md", "docs/deep/api.md", "docs.md", "docs-old/x"):
         file(name)
     task = kaizen("W1", title="T", summary="s")["id"]
@@ -396,7 +396,7 @@ def test_list_filters_by_columns_and_ranks_by_words(kaizen, file, root, outside)
     assert rows(kaizen, limit=2) == [external, folder] and kaizen("A4", limit=2)["more"] is True
 
 
-def test_list_shortens_hashes_only_for_people(cli, file):
+def test_artifact_list_shortens_hashes_only_in_text(cli, file):
     sha256 = file()
     cli("A1", "--path", "a.txt")
 
@@ -405,7 +405,7 @@ def test_list_shortens_hashes_only_for_people(cli, file):
 
 
 @pytest.mark.parametrize("code", ["A3", "A5"])
-def test_unknown_artifact_is_not_found(kaizen, file, code):
+def test_unknown_artifact_id_is_not_found(kaizen, file, code):
     assert failure(kaizen, code, id="art_2020").code == "no_database"
     kaizen("K1")
     assert failure(kaizen, code, id="art_2020").code == "unknown_id"
@@ -423,7 +423,7 @@ def test_unchanged_file_is_verified(kaizen, file):
     assert (checked["state"], checked["sha256"], checked["path"]) == ("ok", sha256, "a.txt")
 
 
-def test_changed_or_missing_file_exits_7_and_names_both_hashes(kaizen, file, root):
+def test_verify_of_changed_or_missing_file_exits_7(kaizen, file, root):
     before = file("docs/a.txt")
     id = kaizen("A1", path="docs/a.txt")["id"]
     after = file("docs/a.txt", "something else")
@@ -437,7 +437,7 @@ def test_changed_or_missing_file_exits_7_and_names_both_hashes(kaizen, file, roo
     assert "docs/a.txt" in missing.what and before[:12] in missing.why and missing.next
 
 
-def test_mismatch_names_newer_record_of_path(kaizen, file):
+def test_hash_mismatch_names_newer_artifact_of_path(kaizen, file):
     file()
     old = kaizen("A1", path="a.txt")["id"]
     file("a.txt", "newer")
@@ -497,13 +497,13 @@ def test_external_artifact_is_verified_at_given_path(kaizen, outside, file):
 @pytest.mark.parametrize(
     "given", [{}, {"id": "art_1", "all": True}, {"all": True, "path": "x"}, {"path": "x"}]
 )
-def test_verify_needs_either_id_or_all(kaizen, given):
+def test_verify_without_exactly_one_target_is_refused(kaizen, given):
     kaizen("K1")
     with pytest.raises(Usage, match="either --id or --all"):
         kaizen("A5", **given)
 
 
-def test_verify_all_continues_after_a_mismatch(kaizen, file, root, outside):
+def test_verify_all_continues_after_mismatch(kaizen, file, root, outside):
     file("old.txt", "first")
     kaizen("A1", path="old.txt")
     file("old.txt", "second")
@@ -528,7 +528,7 @@ def test_verify_all_continues_after_a_mismatch(kaizen, file, root, outside):
     assert error.findings[0]["expected"] != error.findings[0]["found"]
 
 
-def test_test_artifact_does_not_replace_a_real_one(kaizen, file):
+def test_test_artifact_does_not_replace_real_one_in_verify(kaizen, file):
     file()
     real = kaizen("A1", path="a.txt")["id"]
     file("a.txt", "tried")
@@ -571,7 +571,7 @@ def test_verify_all_reports_unreadable_files_and_continues(cli, root, file, tool
     ]
 
 
-def test_command_line_lists_every_finding(cli, file, root):
+def test_verify_all_prints_every_finding(cli, file, root):
     for name in ("a.txt", "b.txt", "c.txt"):
         file(name)
         cli("A1", "--path", name)
@@ -627,7 +627,7 @@ def on_screen(output):
     return "".join(line).strip()
 
 
-def test_progress_bar_appears_only_on_a_terminal(cli, root, file):
+def test_progress_bar_appears_only_on_terminal(cli, root, file):
     for number in range(3):
         file(f"{number}.txt")
         cli("A1", "--path", f"{number}.txt")
@@ -657,7 +657,7 @@ def test_ctrl_c_during_verify_exits_quietly(cli, root, file):
     assert cli("K8").exit_code == 0
 
 
-def test_verify_all_blocks_neither_writers_nor_checkpoints(cli, root, file):
+def test_verify_all_does_not_block_writes_or_manifest(cli, root, file):
     file("large", "")
     cli("A1", "--path", "large")
     with open(root / "large", "wb") as large:

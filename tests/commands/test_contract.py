@@ -79,14 +79,14 @@ def criteria(*lines):
     return "## Done when\n" + "".join(f"- {line}\n" for line in lines)
 
 
-def test_good_specs_pass(lint):
+def test_good_specs_have_no_findings(lint):
     assert lint(GOOD) == []
     assert lint(ISSUE) == []
     assert lint(GOOD.replace("\n", "\r\n")) == []
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
-def test_each_fault_is_reported_with_its_line(lint, ends):
+def test_each_contract_fault_is_reported_with_its_line(lint, ends):
     assert lint(BAD.replace("\n", ends)) == [
         (3, "warning", "vague", "fast"),
         (3, "warning", "vague", "etc"),
@@ -124,7 +124,7 @@ def test_each_fault_is_reported_with_its_line(lint, ends):
         "- **Acceptance criteria:**",
     ],
 )
-def test_section_of_criteria_is_recognized(lint, head):
+def test_criteria_section_is_recognized_in_every_heading_form(lint, head):
     quote = "> " if head.startswith(">") else ""
     indent = "  " if head.startswith("-") else ""
 
@@ -147,14 +147,14 @@ def test_section_of_criteria_is_recognized(lint, head):
         "We are done when it exits 0.\n",
     ],
 )
-def test_text_without_criteria_fails(lint, text):
+def test_contract_without_criteria_section_fails(lint, text):
     assert [row[:3] for row in lint(text)] == [(1, "error", "missing-criteria")]
 
 
 @pytest.mark.parametrize(
     "text", ["## Done when\n\n## Notes\n- exits 0\n", "**Done when**\n\n## Notes\n- exits 0\n"]
 )
-def test_empty_section_of_criteria_fails(lint, text):
+def test_contract_with_empty_criteria_section_fails(lint, text):
     [(line, severity, rule, title)] = lint(text)
 
     assert (line, severity, rule) == (1, "error", "missing-criteria")
@@ -181,7 +181,7 @@ def test_empty_section_of_criteria_fails(lint, text):
         "Acceptance criteria:\n- exits 0\n\nNotes:\n- lovely talk\n",
     ],
 )
-def test_document_with_only_criteria_passes(lint, text):
+def test_contract_with_only_criteria_passes(lint, text):
     assert lint(text) == []
 
 
@@ -235,11 +235,11 @@ def test_observable_criterion_passes(lint, text):
         "速い。",
     ],
 )
-def test_criterion_with_nothing_to_observe_fails(lint, text):
+def test_criterion_without_observable_result_is_error(lint, text):
     assert [row[2] for row in lint(criteria(text))] == ["untestable"]
 
 
-def test_nested_details_count_for_their_criterion(lint):
+def test_nested_items_make_their_criterion_testable(lint):
     assert lint("## Done when\n- It exits 3 for:\n  - blank ids\n  - lovely ids\n") == []
     assert lint("## Done when\n- The command line:\n  - exits 0\n    - lovely\n") == []
 
@@ -250,7 +250,7 @@ def test_nested_details_count_for_their_criterion(lint):
 @pytest.mark.parametrize(
     "word", ["fast", "Several", "robust", "seamlessly", "etc", "if\n  possible"]
 )
-def test_vague_word_is_an_error_only_in_criteria(lint, word):
+def test_vague_word_is_error_only_in_criteria(lint, word):
     shown = " ".join(word.split())
 
     assert lint(criteria(f"It exits and is {word} too")) == [(2, "error", "vague", shown)]
@@ -278,13 +278,13 @@ def test_number_code_or_quotes_excuse_vague_word(lint, text):
     "text, word",
     [("It is fast. It prints 3 rows.", "fast"), ("It prints 3 rows if possible", "if possible")],
 )
-def test_number_elsewhere_does_not_excuse_vague_word(lint, text, word):
+def test_number_outside_its_clause_does_not_excuse_vague_word(lint, text, word):
     assert [row[2:] for row in lint(criteria(text))] == [("vague", word)]
 
 
 @pytest.mark.parametrize("word", ["TBD", "tbd", "TODO", "to be decided"])
 @pytest.mark.parametrize("text", ["Format: {}\n\n", "## {}\n\n"])
-def test_placeholder_is_an_error_anywhere(lint, word, text):
+def test_placeholder_is_error_anywhere_in_contract(lint, word, text):
     found = lint("The todo list is long.\n\n" + text.format(word) + criteria("exits 0"))
 
     assert found == [(3, "error", "placeholder", word)]
@@ -318,7 +318,7 @@ def test_repeated_sentence_is_found_despite_case_and_spaces(lint):
         "## One two three four five\n\n## One two three four five",
     ],
 )
-def test_short_sentences_code_and_headings_may_repeat(lint, text):
+def test_repeated_short_sentences_code_and_headings_pass(lint, text):
     assert lint(f"{text}\n\n" + criteria("exits 0")) == []
 
 
@@ -335,7 +335,7 @@ def test_short_sentences_code_and_headings_may_repeat(lint, text):
         "\ufeff## Done when\n- exits 0\n", "## Done when\n- خروج 0\n", "a\n-\n=\n---",
     ],
 )  # fmt: skip
-def test_broken_markup_is_checked_without_a_crash(kaizen, text):
+def test_contract_with_broken_markup_does_not_crash(kaizen, text):
     assert kaizen("Q10", body=text)["exit_code"] in (0, 1)
 
 
@@ -347,7 +347,7 @@ def test_broken_markup_is_checked_without_a_crash(kaizen, text):
         "| a |\n|---|\n", "\n" + " " * 99, "[", "```\n", "AC-1 ", "*", "-", "1.",
     ],
 )  # fmt: skip
-def test_no_text_takes_more_than_linear_time(kaizen, text):
+def test_lint_takes_linear_time_on_any_text(kaizen, text):
     """A quarter of what fits takes at most about a second; quadratic time would be minutes."""
     body = ("x" + text * (250_000 // len(text) + 1))[:250_000]
     start = time.process_time()
@@ -357,14 +357,14 @@ def test_no_text_takes_more_than_linear_time(kaizen, text):
     assert time.process_time() - start < 6
 
 
-def test_findings_are_counted_and_errors_come_first(kaizen):
+def test_contract_findings_are_counted_with_errors_first(kaizen):
     answer = kaizen("Q10", body="It is fast here.\n\n" * 300 + criteria("lovely"))
 
     assert answer["warnings"] == 300 and "200" in answer["hint"]
     assert [row["rule"] for row in answer["findings"]].count("untestable") == 1
 
 
-def test_command_line_prints_findings_and_needs_no_database(cli, root):
+def test_contract_check_prints_findings_without_database(cli, root):
     (root / "spec.md").write_bytes(BAD.encode())
     failed = cli("Q10", "--body-file", "spec.md")
     passed = cli("Q10", "--body", "-", "--json", stdin=GOOD.encode())

@@ -129,7 +129,7 @@ def start(kaizen, **more):
         ("link the skills of a shared folder", "SK3"),
     ],
 )
-def test_plain_words_find_the_command_in_top_three(kaizen, intent, code):
+def test_command_search_finds_command_by_plain_words(kaizen, intent, code):
     found = kaizen("K0", intent=intent)["records"]
 
     assert code in [row["code"] for row in found]
@@ -137,24 +137,24 @@ def test_plain_words_find_the_command_in_top_three(kaizen, intent, code):
 
 
 @pytest.mark.parametrize("word", ["w13", "task-claim"])
-def test_code_or_name_finds_its_command_first(kaizen, word):
+def test_command_search_ranks_exact_code_or_name_first(kaizen, word):
     assert kaizen("K0", intent=word)["records"][0]["code"] == "W13"
 
 
-def test_unknown_words_get_a_hint(cli):
+def test_command_search_without_matches_gives_hint(cli):
     answer = cli("K0", "zzz qqq")
 
     assert answer.exit_code == 0 and "--help" in answer.out
 
 
-def test_intent_may_be_given_without_quotes(cli):
+def test_command_search_accepts_words_without_quotes(cli):
     assert cli("K0", "back", "up", "the", "database").out == cli("K0", "back up the database").out
 
 
 # K1, K2, K6
 
 
-def test_check_creates_the_database_only_once(kaizen):
+def test_k1_creates_database_only_once(kaizen):
     assert kaizen("K1")["created"] is True
     again = kaizen("K1", integrity=True)
 
@@ -162,7 +162,7 @@ def test_check_creates_the_database_only_once(kaizen):
     assert set(again["integrity"].values()) == {"ok"}
 
 
-def test_integrity_names_broken_reference_and_orphan(kaizen, root):
+def test_integrity_check_names_broken_reference_and_orphan(kaizen, root):
     start(kaizen)
     kaizen.close()
     plain = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
@@ -186,7 +186,7 @@ def test_schema_status_lists_migrations(kaizen):
     assert [row["version"] for row in status["migrations"]] == list(range(1, status["schema"] + 1))
 
 
-def test_manifest_counts_rows_and_fits_file(kaizen, root):
+def test_manifest_has_row_counts_and_hash_of_file(kaizen, root):
     start(kaizen)
     facts = kaizen("K6")
     written = json.loads((root / facts["manifest"]).read_text())
@@ -202,7 +202,7 @@ def test_manifest_counts_rows_and_fits_file(kaizen, root):
     )
 
 
-def test_no_file_is_ever_overwritten(kaizen, root):
+def test_backup_and_manifest_never_overwrite_file(kaizen, root):
     start(kaizen)
     for code in ("K3", "K6"):
         out = root / f"{code}.out"
@@ -227,7 +227,7 @@ def test_backup_is_verified_copy_with_manifest(kaizen, root):
     assert sqlite3.connect(path).execute("SELECT count(*) FROM task").fetchone() == (1,)
 
 
-def test_backup_to_non_utf8_name_is_a_usage_error(cli):
+def test_backup_to_non_utf8_name_is_usage_error(cli):
     cli("K1")
     refused = cli("K3", "--out", b"bk\xff.db", "--json")
 
@@ -260,7 +260,7 @@ def test_backup_never_replaces_file(kaizen, root):
     assert (root / "mine.db").read_text() == "mine"
 
 
-def test_failed_manifest_does_not_block_the_next(kaizen, root, monkeypatch):
+def test_failed_manifest_leaves_no_file_behind(kaizen, root, monkeypatch):
     start(kaizen)
 
     def full(facts, file, **more):
@@ -274,7 +274,7 @@ def test_failed_manifest_does_not_block_the_next(kaizen, root, monkeypatch):
     assert kaizen("K6", out=str(root / "m.json"))["manifest"]
 
 
-def test_manifest_prints_but_backup_needs_a_file(cli, root):
+def test_manifest_accepts_stdout_but_backup_refuses(cli, root):
     cli("K1")
 
     assert cli("K6", "--out", "-", "--json").json["rows"]["task"] == 0
@@ -282,7 +282,7 @@ def test_manifest_prints_but_backup_needs_a_file(cli, root):
     assert os.listdir(root) == ["AI"]
 
 
-def test_backup_elsewhere_returns_its_path(cli, tmp_path):
+def test_backup_outside_project_returns_its_absolute_path(cli, tmp_path):
     cli("K1")
     out = str(tmp_path / "else where" / "copy.db")
     answer = cli("K3", "--out", out, "--json").json
@@ -303,7 +303,7 @@ def test_refused_backup_removes_folders_it_created(kaizen, root, tmp_path):
     assert os.listdir(tmp_path / "there") == []
 
 
-def test_foreign_file_is_refused_without_integrity_error(cli, root):
+def test_verifying_a_text_file_says_not_a_database(cli, root):
     cli("K1")
     (root / "notes.txt").write_text("no database\n" * 100)
     answer = cli("K8", "--file", str(root / "notes.txt"))
@@ -330,7 +330,7 @@ def test_damaged_copy_fails_verification(kaizen, root):
 # K5
 
 
-def test_batch_records_linked_lines_in_one_transaction(kaizen, batch):
+def test_batch_records_lines_with_references_in_one_transaction(kaizen, batch):
     answer = batch(
         line("W1", title="First", summary="s"),
         "",
@@ -401,27 +401,27 @@ def test_batch_of_reads_creates_no_database(cli, root):
 
 
 @pytest.mark.parametrize("value", ["$" + "9" * 5_000 + ".id", [[[["$1.id"]]]]])
-def test_invalid_reference_is_refused_in_its_line(batch, value):
+def test_batch_error_names_line_of_invalid_reference(batch, value):
     with pytest.raises(Usage) as refused:
         batch(line("W2", id=value, note="n"))
     assert refused.value.what.startswith("Line 1: ")
 
 
-def test_deeply_nested_list_is_refused_in_its_line(batch):
+def test_batch_error_names_line_of_deeply_nested_list(batch):
     with pytest.raises(Usage) as refused:
         batch('{"command": "W2", "args": {"note": "n", "id": ' + "[" * 900 + "]" * 900 + "}}")
     assert refused.value.what.startswith("Line 1: ")
 
 
 @pytest.mark.parametrize("byte", [b"\xff", b"\0"])
-def test_non_utf8_byte_is_named_with_its_line(cli, byte):
+def test_batch_error_names_line_of_non_utf8_byte(cli, byte):
     lines = [line("W1", title="a", summary="s").encode(), b"", b'{"command": "W1' + byte]
     refused = cli("K5", "--json", stdin=b"\n".join(lines))
 
     assert refused.exit_code == 2 and "in line 3" in refused.error["what"] + refused.error["why"]
 
 
-def test_option_in_two_spellings_is_refused(kaizen, batch):
+def test_batch_line_with_option_in_two_spellings_is_refused(kaizen, batch):
     with pytest.raises(Usage, match="An option is given twice"):
         batch(
             '{"command": "W1", "args": {"title": "t", "summary": "s", "done-when": ["a"], "done_when": ["b"]}}'
@@ -446,14 +446,14 @@ def test_purge_keeps_op_id_of_mixed_batch(kaizen, batch):
     assert batch(*lines, op_id="both")["replayed"]
 
 
-def test_repeated_name_in_line_is_refused(batch):
+def test_batch_line_with_repeated_json_key_is_refused(batch):
     with pytest.raises(Usage) as caught:
         batch('{"command": "W1", "args": {"title": "a", "title": "c", "summary": "b"}}')
 
     assert caught.value.what == "Line 1: This is not JSON." and "repeated" in caught.value.why
 
 
-def test_unknown_reference_lists_what_the_line_has(batch):
+def test_unknown_reference_error_lists_fields_of_its_line(batch):
     with pytest.raises(Usage) as caught:
         batch(line("W1", title="a", summary="b"), line("W2", id="$1.nope", note="n"))
 
@@ -463,26 +463,26 @@ def test_unknown_reference_lists_what_the_line_has(batch):
     )
 
 
-def test_line_separator_in_text_does_not_split_line(kaizen, batch):
+def test_unicode_line_separator_does_not_split_batch_line(kaizen, batch):
     batch('{"command": "W1", "args": {"title": "t", "summary": "a\u2028b\u0085c"}}')
 
     assert kaizen("W10", id="@last")["record"]["summary"] == "a\u2028b\u0085c"
 
 
-def test_dash_in_a_batch_value_is_text(kaizen, batch):
+def test_batch_value_of_one_dash_is_text(kaizen, batch):
     answer = batch(line("W1", title="-", summary="-"), line("W9", actor="somebody"))
 
     assert kaizen("W10", id="@last")["record"]["summary"] == "-"
     assert answer["records"][1]["records"] == []
 
 
-def test_reference_in_text_stays_text(kaizen, batch):
+def test_batch_reference_in_text_field_stays_text(kaizen, batch):
     batch(line("W1", title="first", summary="s"), line("W1", title="$1.id", summary="costs $5.00"))
 
     assert kaizen("W10", id="@last")["record"]["title"] == "$1.id"
 
 
-def test_batch_with_op_id_is_replayed_whole(kaizen, batch):
+def test_batch_with_repeated_op_id_is_replayed_completely(kaizen, batch):
     first = batch(line("W1", title="a", summary="s"), op_id="once")
     second = batch(line("W1", title="a", summary="s"), op_id="once")
 
@@ -490,7 +490,7 @@ def test_batch_with_op_id_is_replayed_whole(kaizen, batch):
     assert kaizen("W9")["count"] == 1
 
 
-def test_batch_prints_reads_like_the_single_command(cli):
+def test_batch_prints_results_like_single_commands(cli):
     lines = "\n".join(
         [line("W1", title="First", summary="s"), line("W9"), line("W9", status="done")]
     )
@@ -543,7 +543,7 @@ def test_purge_removes_op_ids_of_test_records(kaizen):
     assert kaizen("K8")["verified"]
 
 
-def test_test_revision_of_real_task_is_purged(kaizen):
+def test_purge_removes_test_revision_of_real_task(kaizen):
     real = start(kaizen)["id"]
     kaizen("W2", id=real, status="done", test=True)
     kaizen("K7")
@@ -555,7 +555,7 @@ def test_test_revision_of_real_task_is_purged(kaizen):
 # --op-id
 
 
-def test_same_op_id_returns_the_first_result(kaizen):
+def test_repeated_op_id_returns_first_result(kaizen):
     first, second = (start(kaizen, op_id="abc") for _ in range(2))
 
     assert second.pop("replayed") is True
@@ -572,14 +572,14 @@ def test_same_op_id_returns_the_first_result(kaizen):
         ("W1", {"actor": "bob"}),
     ],
 )
-def test_reused_op_id_is_a_conflict(kaizen, code, change):
+def test_op_id_with_other_options_is_conflict(kaizen, code, change):
     start(kaizen, op_id="abc")
     with pytest.raises(Conflict, match="op-id"):
         kaizen(code, **{"title": "t", "summary": "s", "op_id": "abc", **change})
     assert kaizen("W9")["count"] == 1
 
 
-def test_spelled_out_default_is_the_same_call(kaizen):
+def test_op_id_matches_call_with_explicit_default(kaizen):
     start(kaizen, op_id="abc")
 
     assert start(kaizen, op_id="abc", scope="project", priority="normal")["replayed"]

@@ -17,7 +17,7 @@ def checks(answer):
     return {row["check"]: row for row in answer["checks"]}
 
 
-def test_healthy_project_has_no_failed_check(kaizen):
+def test_doctor_reports_no_failure_in_healthy_project(kaizen):
     kaizen("W1", title="t", summary="s")
     answer = kaizen("K11")
 
@@ -26,7 +26,7 @@ def test_healthy_project_has_no_failed_check(kaizen):
     assert "1 log entries" in checks(answer)["database"]["says"]
 
 
-def test_empty_folder_is_healthy_with_next_step(kaizen, root):
+def test_doctor_calls_empty_folder_healthy_with_next_step(kaizen, root):
     answer = kaizen("K11")
 
     assert answer["healthy"] is True
@@ -34,7 +34,7 @@ def test_empty_folder_is_healthy_with_next_step(kaizen, root):
     assert os.listdir(root) == []
 
 
-def test_database_older_than_checkpoint_is_noticed(kaizen, root):
+def test_doctor_fails_on_database_older_than_checkpoint(kaizen, root):
     kaizen("W1", title="t", summary="s")
     kaizen.close()
     shutil.copy(root / "AI/db/kaizen.db", root / "older.db")
@@ -50,7 +50,7 @@ def test_database_older_than_checkpoint_is_noticed(kaizen, root):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock of SQLite's")
-def test_program_that_bypasses_the_lock_is_named(kaizen, root):
+def test_doctor_names_program_that_bypasses_lock(kaizen, root):
     kaizen("W1", title="t", summary="s")
     assert checks(kaizen("K11"))["lock"]["says"] == "no process is writing"
     script = (
@@ -70,7 +70,7 @@ def test_program_that_bypasses_the_lock_is_named(kaizen, root):
     assert checks(kaizen("K11"))["lock"]["says"] == "no process is writing"
 
 
-def test_missing_packages_are_named_with_install_step(root):
+def test_doctor_names_missing_packages_with_install_step(root):
     script = (
         "import sys; sys.modules['libsql'] = sys.modules['libsql_experimental'] = sys.modules['click'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['K11', '--json']))"
@@ -84,14 +84,14 @@ def test_missing_packages_are_named_with_install_step(root):
     assert "libsql and click" in done.stdout and "setup/setup.sh" in done.stdout
 
 
-def test_missing_root_folder_is_named(cli, tmp_path):
+def test_doctor_names_missing_root_folder(cli, tmp_path):
     answer = cli("K11", "--json", env={"KAIZEN_REPO_ROOT": str(tmp_path / "nowhere")})
 
     assert answer.exit_code == 0
     assert checks(answer.json)["root"]["state"] == "fail"
 
 
-def test_lowered_sandbox_advises_unsetting_its_variable(kaizen, monkeypatch, tool):
+def test_doctor_advises_unsetting_variable_that_limits_sandbox(kaizen, monkeypatch, tool):
     tool("bwrap")
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     row = checks(kaizen("K11"))["sandbox"]
@@ -101,7 +101,7 @@ def test_lowered_sandbox_advises_unsetting_its_variable(kaizen, monkeypatch, too
 
 
 @pytest.mark.parametrize("level", ["L3", "L1"])
-def test_sandbox_without_bubblewrap_gets_its_install_command(kaizen, monkeypatch, level):
+def test_doctor_gives_install_command_for_missing_bubblewrap(kaizen, monkeypatch, level):
     monkeypatch.setattr(sandbox, "_ways", {})
     monkeypatch.setattr(bubblewrap, "PLACES", "/nowhere")
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", level)
@@ -111,7 +111,7 @@ def test_sandbox_without_bubblewrap_gets_its_install_command(kaizen, monkeypatch
     assert row["next"] == "For level L3 install bubblewrap: apt install bubblewrap"
 
 
-def test_strongest_sandbox_shows_its_version(kaizen, tool):
+def test_doctor_shows_bubblewrap_version_of_strongest_sandbox(kaizen, tool):
     tool("bwrap")
     row = checks(kaizen("K11"))["sandbox"]
 

@@ -50,7 +50,7 @@ def test_case_stores_command_payload_and_task(kaizen, case):
 
 
 @pytest.mark.parametrize("command", ['pytest "open', "it's", "''", '"" x', "trailing \\"])
-def test_unsplittable_command_is_a_usage_error(case, command):
+def test_case_command_with_open_quote_is_usage_error(case, command):
     with pytest.raises(Usage, match="--command"):
         case(command=command)
 
@@ -58,12 +58,12 @@ def test_unsplittable_command_is_a_usage_error(case, command):
 @pytest.mark.parametrize(
     "given", [{"title": " "}, {"category": "other"}, {"payload_json": "{"}, {"command": "a\nb"}]
 )
-def test_bad_values_are_usage_errors(case, given):
+def test_case_or_run_with_bad_value_is_usage_error(case, given):
     with pytest.raises(Usage):
         case(**given)
 
 
-def test_fixture_is_stored_relative_to_the_project(kaizen, case, root):
+def test_fixture_is_stored_relative_to_project(kaizen, case, root):
     (root / "evals" / "deep one").mkdir(parents=True)
     (root / "evals" / "deep one" / "a.json").write_text("{}")
 
@@ -103,7 +103,7 @@ def test_fixture_with_non_utf8_name_is_refused(cli, root):
     assert answer.exit_code == 1 and "UTF-8" in answer.err
 
 
-def test_run_belongs_to_its_case(kaizen, case):
+def test_eval_run_belongs_to_its_case(kaizen, case):
     id = case()
     added = kaizen(
         "Q4",
@@ -123,7 +123,7 @@ def test_run_belongs_to_its_case(kaizen, case):
 
 
 @pytest.mark.parametrize("score", [-0.01, 1.01, "nan", "inf", "half", True, 10**400])
-def test_score_outside_0_to_1_is_refused(kaizen, case, score):
+def test_run_score_outside_0_to_1_is_refused(kaizen, case, score):
     with pytest.raises(Usage, match="--score"):
         kaizen("Q4", case_id=case(), outcome="passed", score=score)
 
@@ -141,7 +141,7 @@ def test_run_with_unknown_case_or_proof_is_refused(kaizen, case, given):
     assert kaizen("Q7", id=id)["runs"] == []
 
 
-def test_case_shows_runs_and_rate_of_decided_ones(kaizen, case):
+def test_case_rate_counts_only_passed_and_failed_runs(kaizen, case):
     id, other = case(), case()
     kaizen("Q4", case_id=other, outcome="failed")
     assert kaizen("Q7", id=id)["results"]["pass_rate"] is None
@@ -168,7 +168,7 @@ def test_case_with_only_skipped_runs_has_no_rate(kaizen, case):
     assert kaizen("Q7", id=id)["results"]["pass_rate"] is None
 
 
-def test_purging_test_runs_keeps_the_log_intact(kaizen, case):
+def test_purging_test_runs_keeps_log_intact(kaizen, case):
     real, trial = case(), case(test=True)
     kaizen("Q4", case_id=trial, outcome="passed")
     kaizen("Q4", case_id=real, outcome="passed", test=True)
@@ -180,7 +180,7 @@ def test_purging_test_runs_keeps_the_log_intact(kaizen, case):
     assert kaizen("K8")["verified"]
 
 
-def test_retried_run_is_recorded_once(kaizen, case):
+def test_eval_run_with_same_op_id_is_recorded_once(kaizen, case):
     id = case()
     for _ in range(2):
         kaizen("Q4", case_id=id, outcome="passed", score=1, op_id="run-1")

@@ -121,7 +121,7 @@ def test_prediction_stores_probability_and_deadline(kaizen, review):
 @pytest.mark.parametrize(
     "probability", [0, 1, "0", "1", 0.5, "1e-3", "-0.0", "0.30000000000000004"]
 )
-def test_probability_lies_between_0_and_1(kaizen, prediction, probability):
+def test_probability_between_0_and_1_is_accepted(kaizen, prediction, probability):
     id = prediction(probability)
 
     assert kaizen("I5")["open"][0]["probability"] == abs(float(probability))
@@ -169,7 +169,7 @@ def test_relative_deadline_counts_from_now(kaizen, review, monkeypatch):
         assert made["deadline"] == meant
 
 
-def test_op_id_matches_a_relative_deadline(kaizen, review, later):
+def test_op_id_matches_repeated_call_with_relative_deadline(kaizen, review, later):
     id = review()
     call = {"irl_id": id, "summary": "S", "probability": 0.5, "op_id": "once"}
     first = kaizen("I2", **call, deadline="+7d")
@@ -187,7 +187,7 @@ def test_op_id_matches_a_relative_deadline(kaizen, review, later):
             kaizen("I2", **call, deadline=other)
 
 
-def test_op_id_matches_every_spelling_of_a_deadline(kaizen, review):
+def test_op_id_matches_every_spelling_of_deadline(kaizen, review):
     call = {"irl_id": review(), "summary": "S", "probability": 0.5, "op_id": "once"}
     first = kaizen("I2", **call, deadline="2999-01-01T10:00Z")
 
@@ -213,7 +213,7 @@ def test_review_without_database_is_not_found(cli):
 # I3
 
 
-def test_correction_may_name_a_prediction_of_its_review(kaizen, prediction, review):
+def test_correction_may_name_prediction_of_its_review(kaizen, prediction, review):
     mine = review()
     predicted = prediction(irl_id=mine)
     plain = kaizen("I3", irl_id="@last", summary="The changelog named the wrong version.")
@@ -249,7 +249,7 @@ def test_outcome_closes_prediction(kaizen, prediction, outcome):
     assert kaizen("I5")["open"] == []
 
 
-def test_second_outcome_is_refused_with_the_first(kaizen, prediction):
+def test_second_outcome_error_names_first(kaizen, prediction):
     id = prediction()
     first = kaizen("I4", prediction_id=id, outcome="happened", summary="Seen.")
     with pytest.raises(Conflict, match="closed already") as refused:
@@ -259,7 +259,7 @@ def test_second_outcome_is_refused_with_the_first(kaizen, prediction):
     assert (kaizen("I5")["happened"], kaizen("I5")["void"]) == (1, 0)
 
 
-def test_database_too_refuses_second_outcome(kaizen, prediction, monkeypatch):
+def test_database_constraint_refuses_second_outcome(kaizen, prediction, monkeypatch):
     id = prediction()
     kaizen("I4", prediction_id=id, outcome="happened", summary="Seen.")
     monkeypatch.setattr(irl, "require_open_prediction", lambda prediction: None)
@@ -270,7 +270,7 @@ def test_database_too_refuses_second_outcome(kaizen, prediction, monkeypatch):
     assert kaizen("I5")["void"] == 0
 
 
-def test_one_of_two_concurrent_outcomes_wins(prediction, root):
+def test_only_one_of_two_concurrent_outcomes_is_stored(prediction, root):
     id = prediction()
     command = [
         sys.executable,
@@ -308,7 +308,7 @@ def test_same_op_id_closes_prediction_once(kaizen, prediction):
 # Trials and the record
 
 
-def test_records_of_a_test_review_are_purged_too(kaizen, prediction, review):
+def test_purge_removes_all_records_of_test_review(kaizen, prediction, review):
     trial = review(test=True)
     predicted = prediction(irl_id=trial)
     kaizen("I3", irl_id=trial, summary="S")
@@ -320,7 +320,7 @@ def test_records_of_a_test_review_are_purged_too(kaizen, prediction, review):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_test_outcome_is_purged(kaizen, prediction):
+def test_purge_removes_test_outcome(kaizen, prediction):
     id = prediction()
     kaizen("I4", prediction_id=id, outcome="void", summary="S", test=True)
     kaizen("K7")

@@ -82,7 +82,7 @@ def refused(kaizen, **filters):
 # O1
 
 
-def test_case_set_collects_all_four_kinds(kaizen, case, verdict, gotcha, correction):
+def test_case_set_collects_records_of_four_kinds(kaizen, case, verdict, gotcha, correction):
     records = [case(), verdict(), gotcha(), correction()]
     answer = kaizen("O1", contract="review-prompt")
 
@@ -98,7 +98,7 @@ def test_case_set_collects_all_four_kinds(kaizen, case, verdict, gotcha, correct
     assert kaizen("K8")["verified"] is True
 
 
-def test_manifest_is_stored_with_its_hash_and_filters(kaizen, case):
+def test_case_set_is_stored_with_hash_and_filters(kaizen, case):
     case()
     answer = kaizen("O1", contract="c", query="key", scope="project", since="7d")
     row = kaizen.store.reader().one("SELECT * FROM lab")
@@ -119,7 +119,7 @@ def test_manifest_is_stored_with_its_hash_and_filters(kaizen, case):
     assert (row["title"], row["contract"]) == ("Cases of c", "c")
 
 
-def test_same_records_and_filters_have_same_manifest(kaizen, case, gotcha):
+def test_same_records_and_filters_give_same_manifest(kaizen, case, gotcha):
     case()
     first = kaizen("O1", contract="one")["manifest_hash"]
 
@@ -129,7 +129,7 @@ def test_same_records_and_filters_have_same_manifest(kaizen, case, gotcha):
     assert kaizen("O1", contract="one", category="security")["manifest_hash"] == first
 
 
-def test_revised_gotcha_makes_another_manifest(kaizen, gotcha, put):
+def test_revised_gotcha_changes_manifest_of_case_set(kaizen, gotcha, put):
     record = gotcha()
     first = kaizen("O1", contract="c")["manifest_hash"]
     put("gotcha_revision", gotcha_id=record["id"], rev=2, body="More about it.")
@@ -137,7 +137,7 @@ def test_revised_gotcha_makes_another_manifest(kaizen, gotcha, put):
     assert kaizen("O1", contract="c")["manifest_hash"] != first
 
 
-def test_settled_records_are_not_collected(kaizen, case, verdict, gotcha, put):
+def test_case_set_omits_resolved_or_acceptable_records(kaizen, case, verdict, gotcha, put):
     kept = case()
     task = kaizen("W1", title="T", summary="S")["id"]
     verdict(task_id=task)
@@ -150,7 +150,7 @@ def test_settled_records_are_not_collected(kaizen, case, verdict, gotcha, put):
     assert ids(kaizen("O1", contract="c")) == [kept["id"], other["id"]]
 
 
-def test_query_matches_any_word_and_plus_requires(kaizen, case, verdict, gotcha, correction):
+def test_case_set_query_requires_only_words_after_plus(kaizen, case, verdict, gotcha, correction):
     about_keys = case("Key", "It leaks a token.")
     about_tokens = verdict("The token count is off.")
     about_both = gotcha("Key and count", "Both.")
@@ -169,7 +169,7 @@ def test_query_matches_any_word_and_plus_requires(kaizen, case, verdict, gotcha,
     assert refused(kaizen, query='" OR 1 --').exit_code == 1
 
 
-def test_scope_task_and_age_filter_every_kind(kaizen, case, verdict, gotcha, correction):
+def test_scope_task_and_age_filter_every_case_kind(kaizen, case, verdict, gotcha, correction):
     task = kaizen("W1", title="T", summary="S")["id"]
     for add in (case, verdict, gotcha, correction):
         add()
@@ -208,7 +208,7 @@ def test_duplicate_cases_count_once_and_are_listed(kaizen, case, gotcha):
     ]
 
 
-def test_test_records_are_never_cases(kaizen, case, gotcha, verdict, put):
+def test_case_set_never_includes_test_records(kaizen, case, gotcha, verdict, put):
     for add in (case, gotcha, verdict):
         add(test=True)
     review = put("irl", title="R", summary="S", scope="project")
@@ -218,7 +218,7 @@ def test_test_records_are_never_cases(kaizen, case, gotcha, verdict, put):
     assert refused(kaizen, test=True).exit_code == 1
 
 
-def test_empty_set_exits_1_and_writes_nothing(cli, kaizen):
+def test_empty_case_set_exits_1_and_writes_nothing(cli, kaizen):
     kaizen("K1")
     done = cli("O1", "--contract", "c", "--json")
 
@@ -226,7 +226,7 @@ def test_empty_set_exits_1_and_writes_nothing(cli, kaizen):
     assert kaizen("K8")["entries"] == 0
 
 
-def test_test_case_set_is_purged_with_proposals(kaizen, case):
+def test_purge_removes_test_case_set_with_proposals(kaizen, case):
     case()
     lab = kaizen("O1", contract="c", test=True)["id"]
     kaizen("O2", **PROPOSAL, lab_id=lab)
@@ -258,7 +258,7 @@ def propose(kaizen, lab):
     return add
 
 
-def test_body_is_stored_as_file_and_artifact(kaizen, lab, propose, root):
+def test_proposal_body_is_stored_as_file_and_artifact(kaizen, lab, propose, root):
     answer = propose()
     sha256 = hashlib.sha256(PROPOSAL["body"].encode()).hexdigest()
     artifact = kaizen.store.reader().one(
@@ -276,7 +276,7 @@ def test_body_is_stored_as_file_and_artifact(kaizen, lab, propose, root):
     assert kaizen("K8")["verified"] is True
 
 
-def test_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
+def test_proposal_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
     (root / "changes").mkdir()
     (root / "changes" / "one.patch").write_bytes(b"--- a\r\n\xff")
     answers = [
@@ -293,14 +293,14 @@ def test_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
     }
 
 
-def test_proposal_needs_either_patch_or_body(kaizen, lab, root):
+def test_proposal_without_exactly_one_change_is_refused(kaizen, lab, root):
     (root / "one.patch").write_text("x")
     for given in ({}, {"patch": "one.patch", "body": "x"}):
         with pytest.raises(Usage, match="exactly one of --patch and --body"):
             kaizen("O2", lab_id=lab, **WITHOUT_CHANGE, **given)
 
 
-def test_patch_must_be_file_in_project(kaizen, lab, root, tmp_path):
+def test_proposal_patch_that_is_no_project_file_is_refused(kaizen, lab, root, tmp_path):
     (tmp_path / "outside.patch").write_text("x")
     os.symlink(tmp_path / "outside.patch", root / "link.patch")
     os.symlink(root / "nowhere", root / "broken.patch")
@@ -317,14 +317,14 @@ def test_patch_must_be_file_in_project(kaizen, lab, root, tmp_path):
     assert kaizen("K8")["entries"] == before
 
 
-def test_unknown_lab_writes_no_record_or_file(kaizen, lab, root):
+def test_proposal_for_unknown_lab_writes_nothing(kaizen, lab, root):
     with pytest.raises(NotFound):
         kaizen("O2", **PROPOSAL, lab_id="lab_2020")
 
     assert not (root / "AI" / "work").exists()
 
 
-def test_changed_body_file_is_restored_by_same_body(propose, root):
+def test_proposing_same_body_restores_changed_file(propose, root):
     path = root / propose()["path"]
     path.write_text("something else")
     propose()
@@ -341,7 +341,7 @@ def test_read_only_work_folder_records_nothing(kaizen, lab, propose, root):
     assert kaizen("K8")["entries"] == before
 
 
-def test_work_folder_outside_the_project_is_refused(kaizen, lab, propose, root, tmp_path):
+def test_work_folder_outside_project_is_refused(kaizen, lab, propose, root, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", root / "AI" / "work")
 
@@ -361,7 +361,7 @@ def test_proposal_with_bad_value_is_usage_error(propose, wrong):
         propose(**wrong)
 
 
-def test_evidence_is_text_or_record_that_exists(kaizen, propose, put):
+def test_proposal_evidence_is_text_or_existing_record(kaizen, propose, put):
     score = kaizen("T2", name="precision", value=0.7)["id"]
     proof = put("proof", title="P", tier="reported", outcome="passed")["id"]
     answer = propose(
@@ -391,7 +391,7 @@ def test_evidence_is_text_or_record_that_exists(kaizen, propose, put):
             propose(evidence=[wrong])
 
 
-def test_test_evidence_makes_a_test_proposal(kaizen, propose):
+def test_test_evidence_makes_test_proposal(kaizen, propose):
     score = kaizen("T2", name="precision", value=0.7, test=True)["id"]
     propose(evidence=[score])
 
@@ -399,7 +399,7 @@ def test_test_evidence_makes_a_test_proposal(kaizen, propose):
     assert kaizen("O3", test=True)["count"] == 1
 
 
-def test_same_op_id_proposes_once(kaizen, propose):
+def test_same_op_id_records_proposal_once(kaizen, propose):
     first = propose(op_id="once")
 
     assert propose(op_id="once") == {**first, "replayed": True}
@@ -429,7 +429,7 @@ def tiers(kaizen, **filters):
     return {row["title"]: row["tier"] for row in kaizen("O3", **filters)["records"]}
 
 
-def test_evidence_ranks_before_claims(kaizen, propose, put):
+def test_proposals_with_evidence_rank_above_claims(kaizen, propose, put):
     propose(title="Claims most", candidate=0.99)
     propose(title="Measured", candidate=0.61, evidence=[witnessed(put)])
     propose(title="Measured more", candidate=0.65, evidence=[witnessed(put)])
@@ -449,7 +449,7 @@ def test_evidence_ranks_before_claims(kaizen, propose, put):
     assert kaizen("O3")["tiers"] == {"measured": 2, "reported": 1, "claimed": 1}
 
 
-def test_only_witnessed_results_count_as_measured(kaizen, propose, put, case):
+def test_proposal_with_failed_or_reported_proof_is_not_measured(kaizen, propose, put, case):
     def score(name="precision", **more):
         return kaizen("T2", name=name, value=0.7, **more)["id"]
 
@@ -482,7 +482,7 @@ def test_only_witnessed_results_count_as_measured(kaizen, propose, put, case):
     }
 
 
-def test_later_records_about_a_proposal_are_evidence(kaizen, propose, put):
+def test_records_about_proposal_count_as_its_evidence(kaizen, propose, put):
     by_score, by_proof, by_verdict = (
         propose(title=title)["id"] for title in ("score", "proof", "verdict")
     )
@@ -515,7 +515,7 @@ def test_later_records_about_a_proposal_are_evidence(kaizen, propose, put):
         ("higher", 1, 1, 0, 0),
     ],
 )
-def test_gain_follows_the_better_direction(
+def test_gain_is_positive_in_better_direction(
     kaizen, propose, better, baseline, candidate, gain, relative
 ):
     propose(better=better, baseline=baseline, candidate=candidate, evidence=["seen"])
@@ -524,7 +524,7 @@ def test_gain_follows_the_better_direction(
     assert (row["gain"], row["relative_gain"]) == (gain, relative)
 
 
-def test_report_filters_by_lab_and_contract(kaizen, lab, propose):
+def test_lab_report_filters_by_lab_and_contract(kaizen, lab, propose):
     other = kaizen("O1", contract="plan-prompt")["id"]
     propose(title="a")
     propose(title="b")
@@ -546,7 +546,7 @@ def test_report_filters_by_lab_and_contract(kaizen, lab, propose):
         kaizen("O3", id="lab_2020")
 
 
-def test_limit_cuts_the_ranking_after_sorting(kaizen, propose):
+def test_limit_keeps_highest_ranked_proposals(kaizen, propose):
     for candidate in (0.61, 0.9, 0.7):
         propose(candidate=candidate)
     answer = kaizen("O3", limit=2)
@@ -555,7 +555,7 @@ def test_limit_cuts_the_ranking_after_sorting(kaizen, propose):
     assert (answer["count"], answer["more"], answer["tiers"]["claimed"]) == (2, True, 3)
 
 
-def test_text_report_hides_gain_of_claims(cli, kaizen, propose):
+def test_text_report_labels_gain_without_evidence_as_claimed(cli, kaizen, propose):
     propose(candidate=0.9)
     shown = cli("O3").out
 
@@ -563,7 +563,7 @@ def test_text_report_hides_gain_of_claims(cli, kaizen, propose):
     assert "gain" not in shown.replace("claimed gain", "").replace("claimed relative gain", "")
 
 
-def test_report_without_database_is_not_found(cli):
+def test_lab_report_without_database_is_not_found(cli):
     assert cli("O3").exit_code == 3
     assert cli("O2", "--lab-id", "@last", "--title", "t", "--hypothesis", "h", "--metric", "m", "--baseline", "1",
                "--candidate", "2", "--body", "b").exit_code == 3  # fmt: skip

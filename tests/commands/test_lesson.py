@@ -91,7 +91,7 @@ def test_lesson_stores_text_task_evidence_and_files(kaizen, src, add, inspect):
     assert (len(kept["paths_hash"]), kept["stale"], added["files"]) == (64, False, 3)
 
 
-def test_glob_without_matches_shows_in_the_receipt(kaizen):
+def test_added_lesson_reports_globs_without_matches(kaizen):
     added = kaizen("G1", **TEXT, paths=["lib/*.py"])
 
     assert added["files"] == 0
@@ -111,7 +111,7 @@ def test_evidence_accepts_json_list_prefix_and_text(kaizen, cli):
 @pytest.mark.parametrize(
     "item", [NOWHERE, "proof_20261116T", "learned_20261116T031555123Z_0f1e2d3c4bx"]
 )
-def test_evidence_like_an_id_must_exist(kaizen, code, item):
+def test_evidence_with_unknown_record_id_is_refused(kaizen, code, item):
     kaizen("K1")
     with pytest.raises(NotFound):
         kaizen(code, **TEXT, evidence=["fine", item])
@@ -144,7 +144,7 @@ def test_paths_from_outside_project_are_refused(kaizen, path):
         {"evidence": ["x"] * 201},
     ],
 )
-def test_bad_values_are_usage_errors_and_write_nothing(kaizen, bad):
+def test_lesson_with_bad_value_is_not_recorded(kaizen, bad):
     kaizen("K1")
     with pytest.raises(Usage):
         kaizen("G1", **{**TEXT, **bad})
@@ -152,7 +152,7 @@ def test_bad_values_are_usage_errors_and_write_nothing(kaizen, bad):
     assert kaizen("K8")["entries"] == 0
 
 
-def test_odd_text_is_stored_unchanged(kaizen):
+def test_gotcha_with_special_characters_is_stored_unchanged(kaizen):
     odd = {
         "title": "'; DROP TABLE gotcha; -- %_\"",
         "summary": "a\nb\té\U0001f600",
@@ -208,7 +208,7 @@ def test_lesson_without_paths_imports_only_allowed_modules(root, cli, code, as_j
     ] == []
 
 
-def test_first_lesson_creates_the_database_once(cli):
+def test_first_lesson_creates_database_once(cli):
     text = (
         "G1",
         "--title",
@@ -243,7 +243,7 @@ def test_missing_database_is_reported(cli, code):
     assert (answer.exit_code, answer.error["code"]) == (3, "no_database")
 
 
-def test_lessons_can_be_added_promoted_and_retired_in_one_batch(kaizen, root, src):
+def test_lessons_can_be_added_and_retired_in_batch(kaizen, root, src):
     lines = [
         {"command": "G1", "args": {**TEXT, "evidence": ["e"], "paths": ["src/*.py"]}},
         {"command": "L2", "args": {"id": "$1.id"}},
@@ -267,7 +267,7 @@ def test_lessons_can_be_added_promoted_and_retired_in_one_batch(kaizen, root, sr
 @pytest.mark.parametrize(
     "add, list_, query", [("gotcha", "G2", "G3"), ("learning", "L4", "L5"), ("learned", "L7", "L8")]
 )
-def test_lists_sort_by_age_and_queries_by_match(kaizen, request, add, list_, query):
+def test_lesson_lists_sort_by_age_and_queries_by_match(kaizen, request, add, list_, query):
     add = request.getfixturevalue(add)
     task = kaizen("W1", title="T", summary="S")["id"]
     weak = add(title="Unrelated", summary="Says checkpoint once.", scope="docs")
@@ -296,7 +296,7 @@ def test_lists_sort_by_age_and_queries_by_match(kaizen, request, add, list_, que
         kaizen(list_, task_id="task_nope")
 
 
-def test_query_adds_the_summary_to_list_columns(kaizen, gotcha):
+def test_lesson_query_adds_summary_to_list_columns(kaizen, gotcha):
     gotcha()
 
     assert set(kaizen("G2")["records"][0]) == {"id", "status", "scope", "at", "test", "title"}
@@ -354,7 +354,7 @@ def test_update_adds_evidence_and_replaces_paths(kaizen, gotcha, src):
     assert after["record"]["paths_hash"] != before["paths_hash"] and not after["record"]["stale"]
 
 
-def test_update_that_changes_nothing_is_refused(kaizen, gotcha):
+def test_gotcha_update_that_changes_nothing_is_refused(kaizen, gotcha):
     with pytest.raises(Usage, match="changes nothing") as refused:
         kaizen("G5", id=gotcha())
 
@@ -395,7 +395,7 @@ def test_gotcha_status_changes_only_as_allowed(kaizen, gotcha, before, after):
 
 
 @pytest.mark.parametrize("status, command", [("promoted", "L2 --id"), ("superseded", "L11 --id")])
-def test_status_of_another_command_names_that_command(kaizen, gotcha, status, command):
+def test_refused_gotcha_status_names_command_that_sets_it(kaizen, gotcha, status, command):
     id = gotcha(evidence=["e"])
     with pytest.raises(Refused) as refused:
         kaizen("G5", id=id, status=status)
@@ -406,7 +406,7 @@ def test_status_of_another_command_names_that_command(kaizen, gotcha, status, co
 @pytest.mark.parametrize(
     "before, after", [("active", "retired"), ("retired", "active"), ("superseded", "active")]
 )
-def test_retiring_and_reactivating_need_a_reason(kaizen, gotcha, before, after):
+def test_retiring_and_reactivating_need_reason(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     with pytest.raises(Refused, match="reason") as refused:
         kaizen("G5", id=id, status=after)
@@ -416,7 +416,7 @@ def test_retiring_and_reactivating_need_a_reason(kaizen, gotcha, before, after):
 
 @pytest.mark.parametrize("status", ["promoted", "retired", "superseded"])
 @pytest.mark.parametrize("change", [{"title": "New"}, {"evidence": ["new"]}, {"paths": ["new"]}])
-def test_closed_gotcha_accepts_only_a_note(kaizen, gotcha, status, change):
+def test_closed_gotcha_refuses_changes_except_note(kaizen, gotcha, status, change):
     id = moved(kaizen, gotcha, status)
     with pytest.raises(Refused, match="stay as they are"):
         kaizen("G5", id=id, note="n", **change)
@@ -438,7 +438,7 @@ def test_retired_gotcha_is_revised_when_reactivated(kaizen, gotcha):
 # Inspect
 
 
-def test_inspect_shows_lineage_from_every_step(kaizen, gotcha):
+def test_lesson_shows_lineage_from_every_step(kaizen, gotcha):
     first = gotcha(evidence=["e"])
     second = kaizen("L2", id=first, title="Taught")["id"]
     third = kaizen("L3", id=second, title="Known", waive="Seen for a month.")["id"]
@@ -456,7 +456,7 @@ def test_inspect_shows_lineage_from_every_step(kaizen, gotcha):
     assert all(row["at"] for row in shown[0])
 
 
-def test_inspect_shows_revisions_log_and_backing(kaizen, learned):
+def test_lesson_shows_revisions_log_entry_and_proof(kaizen, learned):
     id = learned()
     kaizen("L11", id=id, reason="Over.")
     shown = kaizen("L9", id=id)
@@ -470,7 +470,7 @@ def test_inspect_shows_revisions_log_and_backing(kaizen, learned):
     ]
 
 
-def test_lesson_is_stale_while_its_files_differ(kaizen, gotcha, src):
+def test_lesson_is_stale_until_its_files_match_again(kaizen, gotcha, src):
     id = gotcha(paths=["src/*.py"])
     changed_later(src / "x.py")
     stale = record(kaizen, "G4", id)
@@ -488,7 +488,7 @@ def test_lesson_is_stale_while_its_files_differ(kaizen, gotcha, src):
     assert record(kaizen, "G4", id)["stale"] is False
 
 
-def test_recording_does_not_make_lessons_stale(kaizen, gotcha, src):
+def test_writing_records_does_not_make_lessons_stale(kaizen, gotcha, src):
     id = gotcha(paths=["**"])
     gotcha()
 
@@ -496,7 +496,7 @@ def test_recording_does_not_make_lessons_stale(kaizen, gotcha, src):
 
 
 @pytest.mark.parametrize("code, noun", [("G4", "gotcha"), ("L6", "learning"), ("L9", "learned")])
-def test_unknown_id_is_not_found(kaizen, gotcha, code, noun):
+def test_unknown_lesson_id_is_not_found(kaizen, gotcha, code, noun):
     gotcha()
     with pytest.raises(NotFound):
         kaizen(code, id=f"{noun}_nope")
@@ -532,7 +532,7 @@ def test_superseded_lesson_and_successor_are_linked(kaizen, request, kind, inspe
         kaizen("L11", id=new, reason="A circle.", superseded_by=old)
 
 
-def test_inactive_or_different_successor_is_refused(kaizen, gotcha, learning):
+def test_successor_that_is_inactive_or_another_kind_is_refused(kaizen, gotcha, learning):
     id, retired = gotcha(), gotcha()
     kaizen("L11", id=retired, reason="r")
     for successor, says in (
@@ -568,7 +568,7 @@ def test_promoted_lesson_cannot_be_retired(kaizen, gotcha):
     assert f"L11 --id {became}" in refused.value.next
 
 
-def test_last_is_the_actors_newest_lesson(kaizen, gotcha, learning):
+def test_at_last_names_actors_newest_lesson(kaizen, gotcha, learning):
     learning()
     newest = gotcha()
     learning(actor="bob")
@@ -620,7 +620,7 @@ def test_context_ranks_matches_of_query_and_path_first(kaizen, gotcha):
     ]
 
 
-def test_context_alternates_kinds(kaizen, gotcha, learned):
+def test_limited_context_includes_lessons_of_every_kind(kaizen, gotcha, learned):
     pitfall = gotcha(title="Zebra")
     for _ in range(5):
         learned(title="Zebra")
@@ -672,7 +672,7 @@ def test_context_marks_stale_lessons_with_reason(kaizen, gotcha, src):
     assert all("src/x.py" in row["stale_because"] for row in found if row["stale"])
 
 
-def test_context_omits_closed_lessons_and_ends_with_resolved(kaizen, gotcha, learned):
+def test_context_omits_closed_lessons_and_lists_resolved_last(kaizen, gotcha, learned):
     for make in (gotcha, learned):
         kaizen("L11", id=make(title="Zebra", paths=["x.py"]), reason="r")
         old = make(title="Zebra", paths=["x.py"])
@@ -688,7 +688,7 @@ def test_context_omits_closed_lessons_and_ends_with_resolved(kaizen, gotcha, lea
     )
 
 
-def test_context_uses_the_paths_of_the_revision(kaizen, gotcha):
+def test_context_uses_paths_of_newest_revision(kaizen, gotcha):
     id = gotcha(paths=["old/*.py"])
     kaizen("G5", id=id, paths=["new/*.py"])
 
@@ -697,7 +697,7 @@ def test_context_uses_the_paths_of_the_revision(kaizen, gotcha):
     ) == [id]
 
 
-def test_outside_path_is_refused_and_wordless_query_empty(kaizen, gotcha):
+def test_context_refuses_outside_path_and_allows_wordless_query(kaizen, gotcha):
     gotcha()
     with pytest.raises(Refused):
         kaizen("L10", path=["/etc/passwd"])
@@ -705,7 +705,7 @@ def test_outside_path_is_refused_and_wordless_query_empty(kaizen, gotcha):
     assert ids(kaizen("L10", query='"* % ( -')) == []
 
 
-def test_text_answer_shows_lineage_evidence_and_staleness(cli, root):
+def test_lesson_text_output_shows_lineage_evidence_and_staleness(cli, root):
     (root / "x.py").write_text("1")
     text = (
         "--title",
@@ -734,7 +734,7 @@ def test_text_answer_shows_lineage_evidence_and_staleness(cli, root):
 # --test and K7
 
 
-def test_references_to_test_records_are_purged(kaizen, gotcha):
+def test_purge_removes_references_to_test_records(kaizen, gotcha):
     kept = gotcha(evidence=["e"])
     task = kaizen("W1", title="T", summary="S", test=True)["id"]
     gotcha(task_id=task)
@@ -751,7 +751,7 @@ def test_references_to_test_records_are_purged(kaizen, gotcha):
     assert kaizen("K8")["verified"]
 
 
-def test_test_promotion_is_purged_whole(kaizen, gotcha):
+def test_purge_removes_test_promotion_completely(kaizen, gotcha):
     id = gotcha(evidence=["e"])
     learning = kaizen("L2", id=id, test=True)["id"]
     kaizen("L3", id=learning, waive="w")
@@ -765,7 +765,7 @@ def test_test_promotion_is_purged_whole(kaizen, gotcha):
     assert kaizen("K8")["verified"]
 
 
-def test_promotion_of_test_record_is_purged_whole(kaizen, gotcha):
+def test_purge_removes_promotion_of_test_record_completely(kaizen, gotcha):
     id = gotcha()
     kaizen("L2", id=id, evidence=[kaizen("W1", title="T", summary="S", test=True)["id"]])
     kaizen("K7")

@@ -134,7 +134,7 @@ def test_scan_skips_tool_folders_and_outside_links(kaizen, root, tmp_path):
     }  # fmt: skip
 
 
-def test_link_inside_project_is_one_file_with_its_target(kaizen, root):
+def test_scan_lists_link_and_its_target_once(kaizen, root):
     (root / "docs").mkdir()
     (root / "GOTCHA.md").write_text("- One\n")
     (root / "docs" / "GOTCHA.md").symlink_to("../GOTCHA.md")
@@ -149,7 +149,7 @@ def test_link_inside_project_is_one_file_with_its_target(kaizen, root):
     assert bodies(kaizen) == ["One", "Two"]
 
 
-def test_another_project_below_keeps_its_lessons(kaizen, root):
+def test_scan_skips_lessons_of_nested_kaizen_project(kaizen, root):
     (root / "other").mkdir()
     (root / "other" / "GOTCHA.md").write_text("- Theirs")
     Door(str(root / "other"))("K1")
@@ -160,7 +160,7 @@ def test_another_project_below_keeps_its_lessons(kaizen, root):
     ]
 
 
-def test_roots_limit_search_and_may_overlap(kaizen, root, lessons):
+def test_roots_limit_migration_and_overlaps_count_once(kaizen, root, lessons):
     assert list(states(kaizen, roots=["docs"])) == ["docs/learned.md"]
     assert list(states(kaizen, roots=["docs", ".", "docs/../docs"])) == [
         "GOTCHA.md",
@@ -184,7 +184,7 @@ def test_roots_limit_search_and_may_overlap(kaizen, root, lessons):
     ],
 )
 @pytest.mark.parametrize("code", ["M1", "M2", "M3"])
-def test_roots_outside_the_project_are_refused(kaizen, root, lessons, tmp_path, code, roots, error):
+def test_roots_outside_project_are_refused(kaizen, root, lessons, tmp_path, code, roots, error):
     (root / "AI").mkdir()
     (root / "out").symlink_to(tmp_path)
     with pytest.raises(error):
@@ -202,7 +202,7 @@ def test_scan_names_front_matter_and_headings_without_text(kaizen, root):
 # M2
 
 
-def test_preview_equals_the_later_migration(kaizen, root, lessons):
+def test_preview_equals_later_migration(kaizen, root, lessons):
     (root / "GOTCHA.md").write_text("- One writer only\n")
     kaizen("M3")
     (root / "GOTCHA.md").write_text(GOTCHAS)
@@ -226,7 +226,7 @@ def test_preview_equals_the_later_migration(kaizen, root, lessons):
     assert all((root / row["backup"]).exists() for row in done["files"])
 
 
-def test_preview_neither_needs_nor_creates_a_database(kaizen, root, lessons):
+def test_preview_without_database_creates_none(kaizen, root, lessons):
     assert {row["state"] for row in kaizen("M2")["records"]} == {"new"}
     assert not (root / "AI").exists()
 
@@ -253,7 +253,7 @@ def test_every_entry_becomes_record_with_its_file_and_line(kaizen, root, lessons
     assert bodies(kaizen) == ALL_BODIES and kaizen("K8")["verified"]
 
 
-def test_search_finds_what_was_migrated(kaizen, lessons):
+def test_search_finds_migrated_entries(kaizen, lessons):
     kaizen("M3")
     db = RecordReader(kaizen.store.reader(), "agent")
 
@@ -261,7 +261,7 @@ def test_search_finds_what_was_migrated(kaizen, lessons):
     assert [kind for kind, _ in find_best(db, "日本")] == ["learned"]
 
 
-def test_files_become_stubs_that_name_the_records(kaizen, root, lessons):
+def test_files_become_stubs_that_name_records(kaizen, root, lessons):
     os.chmod(root / "GOTCHA.md", 0o640)
     kaizen("M3")
     stub = (root / "GOTCHA.md").read_text()
@@ -280,7 +280,7 @@ def test_files_become_stubs_that_name_the_records(kaizen, root, lessons):
     assert len(stub.splitlines()) <= 8 and leftovers(root) == []
 
 
-def test_backup_has_the_bytes_of_its_file(kaizen, root, lessons):
+def test_migration_backup_has_bytes_of_original_file(kaizen, root, lessons):
     data = b"\xef\xbb\xbf" + b"- One\r\n\t- two  \r\n\r\n<!-- hidden -->"
     (root / "GOTCHA.md").write_bytes(data)
     backup = kaizen("M3")["files"][0]["backup"]
@@ -298,7 +298,7 @@ def test_second_migration_changes_nothing(kaizen, root, lessons):
     assert everything(root) == before
 
 
-def test_restored_file_adds_nothing(kaizen, root, lessons):
+def test_migrating_restored_file_adds_nothing(kaizen, root, lessons):
     kaizen("M3")
     stub = (root / "GOTCHA.md").read_bytes()
     (root / "GOTCHA.md").write_bytes(GOTCHAS.replace("\n", "\r\n").encode())
@@ -310,7 +310,7 @@ def test_restored_file_adds_nothing(kaizen, root, lessons):
     assert kaizen("M4")["verified"]
 
 
-def test_text_below_a_stub_is_migrated(kaizen, root, lessons):
+def test_text_below_stub_is_migrated(kaizen, root, lessons):
     kaizen("M3")
     with open(root / "GOTCHA.md", "a") as file:
         file.write("- A new one\n\n## And a section\nWith text.\n")
@@ -322,7 +322,7 @@ def test_text_below_a_stub_is_migrated(kaizen, root, lessons):
 
 
 def test_file_changed_meanwhile_is_migrated_next_time(kaizen, root, lessons, monkeypatch):
-    look = kaizen.store.look
+    look = kaizen.store.open_read_only
 
     def edit_first(*args, **more):
         monkeypatch.undo()
@@ -330,7 +330,7 @@ def test_file_changed_meanwhile_is_migrated_next_time(kaizen, root, lessons, mon
             file.write("\nWritten meanwhile.\n")
         return look(*args, **more)
 
-    monkeypatch.setattr(kaizen.store, "look", edit_first)
+    monkeypatch.setattr(kaizen.store, "open_read_only", edit_first)
     answer = kaizen("M3")
     now = {row["file"]: row["now"] for row in answer["files_now"]}
     assert "changed meanwhile" in now["GOTCHA.md"] and now["docs/learned.md"] == "stub"
@@ -344,14 +344,14 @@ def test_file_changed_meanwhile_is_migrated_next_time(kaizen, root, lessons, mon
 
 
 def test_file_that_disappears_meanwhile_is_reported_gone(kaizen, root, lessons, monkeypatch):
-    look = kaizen.store.look
+    look = kaizen.store.open_read_only
 
     def remove_first(*args, **more):
         monkeypatch.undo()
         (root / "GOTCHA.md").unlink()
         return look(*args, **more)
 
-    monkeypatch.setattr(kaizen.store, "look", remove_first)
+    monkeypatch.setattr(kaizen.store, "open_read_only", remove_first)
 
     assert {row["file"]: row["now"] for row in kaizen("M3")["files_now"]}[
         "GOTCHA.md"
@@ -368,7 +368,9 @@ BAD = [
 
 
 @pytest.mark.parametrize("data, code, where", BAD, ids=["latin-1", "nul", "utf-16", "too long"])
-def test_unrecordable_file_stops_before_any_write(kaizen, root, lessons, data, code, where):
+def test_unrecordable_file_stops_migration_before_any_write(
+    kaizen, root, lessons, data, code, where
+):
     (root / "GOTCHA.md").write_bytes(data)
     before = everything(root)
     for command in ("M2", "M3"):
@@ -399,7 +401,7 @@ def key():
         ("# G\n\n```\n{key}```\n", 4, "private key"),
     ],
 )
-def test_secret_in_a_file_stops_and_stays_hidden(cli, root, lessons, text, line, kind):
+def test_secret_in_file_stops_migration_and_stays_hidden(cli, root, lessons, text, line, kind):
     (root / "GOTCHA.md").write_text(text.format(token=token(), key=key()))
     for command in ("M1", "M2", "M3"):
         for answer in (cli(command), cli(command, "--json")):
@@ -467,7 +469,7 @@ def test_migration_with_same_op_id_returns_first_answer(kaizen, root, lessons):
     assert kaizen("M3", op_id="more")["added"] == 1
 
 
-def test_batch_replaces_files_only_after_commit(kaizen, root, lessons):
+def test_migration_in_batch_replaces_files_after_commit(kaizen, root, lessons):
     batch = root / "batch.jsonl"
     batch.write_text('{"command": "M3"}\n{"command": "W1", "args": {"title": "t"}}\n')
     with pytest.raises(Usage):
@@ -516,7 +518,7 @@ def bound(root, tool):
     return run
 
 
-def test_read_only_folder_stops_before_any_write(bound, root, lessons):
+def test_migration_of_read_only_folder_writes_nothing(bound, root, lessons):
     (root / "docs").chmod(0o555)
     code, error = bound("M3")
     (root / "docs").chmod(0o755)
@@ -528,7 +530,7 @@ def test_read_only_folder_stops_before_any_write(bound, root, lessons):
     assert bound("M3")[1]["added"] == 6
 
 
-def test_unreadable_file_is_named(bound, root, lessons):
+def test_migration_error_names_unreadable_file(bound, root, lessons):
     (root / "GOTCHA.md").chmod(0)
     assert bound("M1")[1]["records"][0]["state"] == "problem"
     code, error = bound("M3")
@@ -536,7 +538,7 @@ def test_unreadable_file_is_named(bound, root, lessons):
     assert (code, error["code"]) == (5, "file_unreadable") and "GOTCHA.md" in error["what"]
 
 
-def test_unreadable_folder_is_named(bound, root, lessons):
+def test_migration_error_names_unreadable_folder(bound, root, lessons):
     (root / "docs").chmod(0)
     answer = bound("M1")[1]
     (root / "docs").chmod(0o755)
@@ -544,7 +546,7 @@ def test_unreadable_folder_is_named(bound, root, lessons):
     assert answer["passed_over"] == [{"path": "docs", "why": "Permission denied"}]
 
 
-def test_backup_folder_that_cannot_be_written_stops_all(bound, root, lessons):
+def test_unwritable_backup_folder_stops_migration(bound, root, lessons):
     (root / "AI" / "db" / "backups").mkdir(parents=True)
     (root / "AI" / "db" / "backups").chmod(0o555)
     code, error = bound("M3")
@@ -556,7 +558,7 @@ def test_backup_folder_that_cannot_be_written_stops_all(bound, root, lessons):
     ).exists()
 
 
-def test_failed_stub_is_reported_and_completed_next_run(kaizen, root, lessons, monkeypatch):
+def test_next_migration_writes_stub_that_failed_before(kaizen, root, lessons, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
@@ -627,7 +629,7 @@ def require_nothing_lost(root, lessons):
 
 
 @pytest.mark.parametrize("first", range(4))
-def test_kill_at_any_step_loses_and_duplicates_nothing(root, lessons, first):
+def test_migration_killed_at_any_step_loses_and_duplicates_nothing(root, lessons, first):
     """One process for each step of M3, which is killed there; four tests share the steps."""
     step, ended = 1 + first, 0
     while ended != 1:
@@ -645,7 +647,7 @@ def test_kill_at_any_step_loses_and_duplicates_nothing(root, lessons, first):
     assert step > 60, "there were steps to be killed at"
 
 
-def test_random_kills_lose_and_duplicate_nothing(root, lessons):
+def test_migration_killed_at_random_loses_and_duplicates_nothing(root, lessons):
     rng = random.Random(11)
     Door(str(root))("K1")
     for _ in range(15):
@@ -680,7 +682,7 @@ def test_concurrent_migrations_record_every_entry_once(root, lessons):
 # M4
 
 
-def test_verify_counts_the_entries_it_found(kaizen, lessons):
+def test_migration_verify_counts_files_and_entries_by_kind(kaizen, lessons):
     kaizen("M3")
     answer = kaizen("M4")
 
@@ -738,7 +740,7 @@ def tampered(kaizen, sql, *params):
         ),
     ],
 )
-def test_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
+def test_migration_verify_names_lost_or_changed_entry(kaizen, lessons, sql, says):
     kaizen("M3")
     tampered(kaizen, sql)
     with pytest.raises(Integrity) as caught:
@@ -752,7 +754,7 @@ def test_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed"])
-def test_missing_or_changed_backup_fails_until_restored(kaizen, root, lessons, damage):
+def test_migration_verify_fails_on_missing_or_changed_backup(kaizen, root, lessons, damage):
     backup = root / kaizen("M3")["files"][0]["backup"]
     backup.unlink() if damage == "missing" else backup.write_text("- Forged\n")
     with pytest.raises(Integrity, match=r"GOTCHA\.md: its backup AI/db/backups/lessons/"):
@@ -766,7 +768,7 @@ def test_missing_or_changed_backup_fails_until_restored(kaizen, root, lessons, d
 # M5
 
 
-def test_report_says_when_how_many_and_where(kaizen, root, lessons):
+def test_migration_report_has_time_counts_and_backup_paths(kaizen, root, lessons):
     kaizen("M3", actor="ada")
     with open(root / "GOTCHA.md", "a") as file:
         file.write("- Later\n")
@@ -785,7 +787,7 @@ def test_report_says_when_how_many_and_where(kaizen, root, lessons):
 
 
 @pytest.mark.parametrize("code", ["M4", "M5"])
-def test_verify_without_a_database_is_not_found(kaizen, lessons, code):
+def test_verify_without_database_is_not_found(kaizen, lessons, code):
     with pytest.raises(NotFound):
         kaizen(code)
 
@@ -796,14 +798,14 @@ def test_project_without_lessons_migrates_nothing(cli):
         assert answer.exit_code == 0 and answer.out.strip(), answer.err
 
 
-def test_text_answers_name_files_and_titles(cli, lessons):
+def test_migration_text_output_names_files_and_titles(cli, lessons):
     assert "docs/learned.md" in cli("M1").out
     assert "The WAL grows." in cli("M2").out
     assert "6 entries recorded from 2 files" in cli("M3").out
     assert "verified" in cli("M4").out and "AI/db/backups" in cli("M5", env={"COLUMNS": "200"}).out
 
 
-def test_lost_entry_exits_7_and_pending_one_1(cli, root, lessons):
+def test_verify_exits_7_on_damage_and_1_on_pending(cli, root, lessons):
     cli("M3")
     (root / "LEARNING.MD").write_text("- Not yet\n")
     assert cli("M4", "--json").exit_code == 1
@@ -812,7 +814,7 @@ def test_lost_entry_exits_7_and_pending_one_1(cli, root, lessons):
     assert cli("M4", "--json").exit_code == 7
 
 
-def test_malformed_file_never_raises_a_bug(kaizen, root):
+def test_migration_of_malformed_file_raises_no_internal_error(kaizen, root):
     """Names and contents that nobody would write on purpose."""
     for number, data in enumerate(
         [b"\xff\xfe", b"---", b"<!--", b"```", b"- ", b"#", b">" * 5_000, b"- " * 5_000, b"\r"]

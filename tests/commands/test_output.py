@@ -15,7 +15,7 @@ def problems(kaizen, kind, payload):
     return {row["option"]: row["what"] for row in answer["problems"]}
 
 
-def test_missing_kind_lists_every_writing_command(kaizen):
+def test_q8_without_kind_lists_every_writing_command(kaizen):
     listed = {row["code"]: row for row in kaizen("Q8")["records"]}
 
     assert set(listed) == {command.code for command in load_commands() if command.writes}
@@ -25,7 +25,7 @@ def test_missing_kind_lists_every_writing_command(kaizen):
 
 
 @pytest.mark.parametrize("kind", ["W1", "w1", "task-start", "TASK-START"])
-def test_acceptable_payload_is_valid(kaizen, root, kind):
+def test_payload_with_known_options_is_valid(kaizen, root, kind):
     answer = kaizen(
         "Q8",
         kind=kind,
@@ -38,11 +38,11 @@ def test_acceptable_payload_is_valid(kaizen, root, kind):
 
 
 @pytest.mark.parametrize("code", COMMANDS)
-def test_missing_payload_shows_the_schema(kaizen, code):
+def test_q8_without_payload_shows_schema_of_kind(kaizen, code):
     assert kaizen("Q8", kind=code)["schema"] == build_schema(Command(code))
 
 
-def test_every_problem_is_found_and_names_its_option(kaizen):
+def test_every_payload_problem_names_its_option(kaizen):
     found = problems(
         kaizen,
         "W1",
@@ -77,7 +77,7 @@ PAYLOADS = [
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_problem_equals_the_error_of_the_command(kaizen, payload):
+def test_payload_problem_equals_error_of_its_command(kaizen, payload):
     with pytest.raises(KaizenError) as caught:
         kaizen("W1", **payload)
     (problem,) = kaizen("Q8", kind="W1", payload_json=payload)["problems"]
@@ -100,19 +100,19 @@ def test_problem_equals_the_error_of_the_command(kaizen, payload):
         ("K5", {"file": ""}, "--file"),
     ],
 )
-def test_each_kind_of_value_is_checked(kaizen, kind, payload, option):
+def test_payload_check_covers_each_kind_of_value(kaizen, kind, payload, option):
     assert list(problems(kaizen, kind, payload)) == [option]
 
 
 @pytest.mark.parametrize(
     "kind, payload", [("W2", {"id": "task_nope", "note": "n"}), ("K5", {"file": "/nowhere"})]
 )
-def test_ids_and_files_are_not_looked_up(kaizen, kind, payload):
+def test_payload_check_looks_up_no_ids_or_files(kaizen, kind, payload):
     assert kaizen("Q8", kind=kind, payload_json=payload)["valid"]
 
 
 @pytest.mark.parametrize("payload", [[], [1], "text", 3, True, None])
-def test_payload_must_be_an_object(kaizen, payload):
+def test_payload_that_is_no_object_is_invalid(kaizen, payload):
     assert list(problems(kaizen, "W1", json.dumps(payload))) == ["--payload-json"]
 
 
@@ -140,7 +140,7 @@ def test_secret_in_payload_is_not_repeated(kaizen):
     assert "title" in caught.value.what and secret not in str(caught.value.as_dict())
 
 
-def test_text_answer_lists_the_problems(cli):
+def test_payload_check_prints_problems_as_text(cli):
     good = cli("Q8", "--kind", "W1", "--payload-json", '{"title": "A", "summary": "B"}')
     bad = cli("Q8", "--kind", "W1", "--payload-json", '{"title": ""}', "--json")
 

@@ -24,7 +24,7 @@ def ids(answer, name="records"):
 # X1, X4
 
 
-def test_rule_is_stored_as_given(kaizen):
+def test_rule_stores_every_option(kaizen):
     given = {
         "title": "No secrets", "summary": "Write 100 % fake values;\n\"quoted\" and 'so'.", "body": "Why: …",
         "priority": "critical", "trigger": "When a record is written", "scope": "docs",
@@ -87,7 +87,7 @@ def test_same_op_id_records_rule_once(kaizen, rule):
 # X2, X3
 
 
-def test_list_sorts_by_priority_then_newest(kaizen, rule):
+def test_rule_list_sorts_by_priority_then_newest(kaizen, rule):
     low, normal, older, newer, high = (
         rule(priority=priority) for priority in ("low", "normal", "critical", "critical", "high")
     )
@@ -95,7 +95,7 @@ def test_list_sorts_by_priority_then_newest(kaizen, rule):
     assert ids(kaizen("X2")) == [newer, older, high, normal, low]
 
 
-def test_list_has_active_rules_and_filters(kaizen, rule):
+def test_rule_list_shows_active_rules_and_filters(kaizen, rule):
     plain = rule()
     other = rule(scope="docs", priority="high")
     gone = rule()
@@ -107,7 +107,7 @@ def test_list_has_active_rules_and_filters(kaizen, rule):
     assert ids(kaizen("X2", scope="docs", priority="low")) == []
 
 
-def test_list_says_when_there_is_more(kaizen, rule):
+def test_rule_list_says_when_it_is_cut(kaizen, rule):
     for _ in range(3):
         rule()
 
@@ -115,7 +115,7 @@ def test_list_says_when_there_is_more(kaizen, rule):
     assert kaizen("X2", limit=2)["count"] == 2
 
 
-def test_query_searches_every_text_best_first(kaizen, rule):
+def test_rule_query_searches_every_text_best_first(kaizen, rule):
     by_body = rule(
         "One", body="Something about checkpoints, among many other words that stand here."
     )
@@ -153,7 +153,7 @@ def test_query_with_search_syntax_is_plain_words(kaizen, rule, query):
 # X6
 
 
-def test_retired_rule_stays_with_reason(kaizen, rule):
+def test_retired_rule_is_kept_with_its_reason(kaizen, rule):
     id = rule()
     retired = kaizen("X6", id="@last", reason="The linter checks it now.")
     inspected = kaizen("X4", id=id)
@@ -175,14 +175,14 @@ def test_rule_is_retired_once(kaizen, rule):
     assert len(kaizen("X4", id=id)["revisions"]) == 1
 
 
-def test_retiring_an_unknown_rule_is_refused(kaizen, rule):
+def test_retiring_unknown_rule_is_refused(kaizen, rule):
     rule()
     for ref in ("policy_1999", "task_1", "%", "@last"):
         with pytest.raises(NotFound):
             kaizen("X6", id=ref, reason="Why not.", actor="somebody else")
 
 
-def test_test_retirement_is_undone_by_purge(kaizen, rule):
+def test_purge_restores_rule_retired_by_test(kaizen, rule):
     id = rule()
     kaizen("X6", id=id, reason="To see what happens.", test=True)
     assert ids(kaizen("X5"), "rules") == []
@@ -224,7 +224,7 @@ def test_context_shows_rule_trigger_and_id(kaizen, rule):
     ]  # fmt: skip
 
 
-def test_budget_counts_four_characters_per_token(kaizen, rule, cli):
+def test_context_budget_counts_four_characters_per_token(kaizen, rule, cli):
     rule("Ask first", "One line.\nAnother — longer — line.", trigger="Before a release")
     rule("No trigger", "Ünïcode: 漢字.", priority="critical")
     context = kaizen("X5")
@@ -235,7 +235,7 @@ def test_budget_counts_four_characters_per_token(kaizen, rule, cli):
     assert "four characters" in context["counted"] and "rounded up" in context["counted"]
 
 
-def test_budget_keeps_rules_whole_and_names_omissions(kaizen, rule):
+def test_context_budget_omits_whole_rules_and_names_them(kaizen, rule):
     first = rule("First", priority="high")
     big = rule("Big", "Long. " * 100, priority="normal")
     small = rule("Small", priority="low")
@@ -258,7 +258,7 @@ def test_budget_keeps_rules_whole_and_names_omissions(kaizen, rule):
     assert str(sum(cost.values())) in context["hint"]
 
 
-def test_rule_fits_an_exact_budget(kaizen, rule):
+def test_budget_equal_to_needed_tokens_includes_rule(kaizen, rule):
     rule("A" * 100)
     needed = kaizen("X5")["tokens"]
 
@@ -266,7 +266,7 @@ def test_rule_fits_an_exact_budget(kaizen, rule):
     assert kaizen("X5", budget=needed - 1)["rules"] == []
 
 
-def test_omitted_critical_rule_is_named_first(kaizen, rule, cli):
+def test_context_names_omitted_critical_rule_first(kaizen, rule, cli):
     rule("Normal and long", "Long. " * 50)
     critical = rule("Critical and long", "Long. " * 50, priority="critical")
     small = rule("Small", priority="low")
@@ -280,13 +280,13 @@ def test_omitted_critical_rule_is_named_first(kaizen, rule, cli):
 
 
 @pytest.mark.parametrize("budget", [0, 49, -1, 1_000_001, "many", 99.5])
-def test_invalid_budget_is_refused(kaizen, rule, budget):
+def test_context_with_invalid_budget_is_refused(kaizen, rule, budget):
     rule()
     with pytest.raises(Usage):
         kaizen("X5", budget=budget)
 
 
-def test_scope_adds_its_rules_to_the_projects(kaizen, rule):
+def test_context_with_scope_has_its_and_project_rules(kaizen, rule):
     everywhere, docs, api = rule(), rule(scope="docs"), rule(scope="api")
 
     assert ids(kaizen("X5"), "rules") == [everywhere, docs, api]
@@ -334,7 +334,7 @@ def test_context_without_database_is_not_found(cli):
         assert cli(code, *more).exit_code == 3
 
 
-def test_context_reads_well_in_narrow_terminal(rule, cli):
+def test_rule_context_wraps_at_width_of_terminal(rule, cli):
     rule(
         "Ask before a release",
         "A release needs the word of a person. " * 5,
@@ -353,7 +353,7 @@ def test_context_reads_well_in_narrow_terminal(rule, cli):
         assert part in out
 
 
-def test_rules_are_never_printed_in_columns(rule, cli):
+def test_rule_context_prints_rules_below_each_other(rule, cli):
     rule("One")
     rule("Two")
     lines = cli("X5", env={"COLUMNS": "300"}).out.splitlines()

@@ -104,7 +104,7 @@ def test_promotion_overrides_texts_and_adds_evidence(kaizen, gotcha):
     assert record(kaizen, "G4", id)["title"] == TEXT["title"]
 
 
-def test_learning_without_evidence_is_unproven_everywhere(kaizen, gotcha):
+def test_learning_without_evidence_is_labeled_unproven_everywhere(kaizen, gotcha):
     unproven = kaizen("L2", id=gotcha(evidence=[], paths=["a.py"], title="No evidence"))
     proven = kaizen("L2", id=gotcha(evidence=[]), evidence=["Seen."])
 
@@ -123,7 +123,7 @@ def test_learning_without_evidence_is_unproven_everywhere(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("status", ["resolved", "retired"])
-def test_promoting_an_inactive_gotcha_is_refused(kaizen, gotcha, status):
+def test_promoting_inactive_gotcha_is_refused(kaizen, gotcha, status):
     id = gotcha()
     kaizen("G5", id=id, status=status, note="n")
     with pytest.raises(Refused, match=f"is {status}") as refused:
@@ -134,7 +134,7 @@ def test_promoting_an_inactive_gotcha_is_refused(kaizen, gotcha, status):
     assert kaizen("L2", id=id)["gotcha_id"] == id
 
 
-def test_second_promotion_conflicts_with_the_first(kaizen, learning):
+def test_second_promotion_conflicts_with_first(kaizen, learning):
     second, first = learning()
     third = kaizen("L3", id=second, waive="w")["id"]
     for code, id, became, more in (
@@ -148,13 +148,13 @@ def test_second_promotion_conflicts_with_the_first(kaizen, learning):
     assert kaizen("L4")["count"] == kaizen("L7")["count"] == 1
 
 
-def test_schema_refuses_second_learning_of_a_gotcha(kaizen, learning, recorded):
+def test_schema_refuses_second_learning_of_gotcha(kaizen, learning, recorded):
     _, first = learning()
     with pytest.raises(Conflict, match="refused the record"):
         recorded("learning", title="t", summary="s", scope="project", gotcha_id=first)
 
 
-def test_promotion_retry_with_op_id_adds_nothing(kaizen, gotcha):
+def test_promotion_with_same_op_id_returns_first_answer(kaizen, gotcha):
     id = gotcha()
     first, again = (kaizen("L2", id=id, op_id="once") for _ in range(2))
 
@@ -162,13 +162,13 @@ def test_promotion_retry_with_op_id_adds_nothing(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("code, noun", [("L2", "gotcha"), ("L3", "learning")])
-def test_unknown_id_is_not_found(kaizen, gotcha, code, noun):
+def test_promoting_unknown_id_is_not_found(kaizen, gotcha, code, noun):
     gotcha()
     with pytest.raises(NotFound):
         kaizen(code, id=f"{noun}_nope")
 
 
-def test_own_reader_does_not_block_promotion(kaizen, gotcha, monkeypatch):
+def test_lock_of_own_reader_does_not_block_promotion(kaizen, gotcha, monkeypatch):
     """As on a disk where a reader cannot make its -shm file."""
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")
     id = gotcha()
@@ -177,7 +177,7 @@ def test_own_reader_does_not_block_promotion(kaizen, gotcha, monkeypatch):
     assert kaizen("L2", id=id)["gotcha_id"] == id
 
 
-def test_evidence_like_an_unknown_id_is_refused(kaizen, gotcha):
+def test_evidence_like_unknown_id_is_refused(kaizen, gotcha):
     id = gotcha()
     with pytest.raises(NotFound):
         kaizen("L2", id=id, evidence=["proof_20261116T031555123Z_0f1e2d3c4b"])
@@ -188,7 +188,7 @@ def test_evidence_like_an_unknown_id_is_refused(kaizen, gotcha):
 # L3: without anything
 
 
-def test_unproven_learning_is_refused_with_next_step(kaizen, learning):
+def test_promoting_unproven_learning_is_refused_with_next_steps(kaizen, learning):
     id, _ = learning()
     with pytest.raises(Refused, match="not proven") as refused:
         kaizen("L3", id=id)
@@ -229,7 +229,7 @@ def test_learned_lesson_copies_texts_and_rehashes_files(kaizen, learning, root):
 
 
 @pytest.mark.parametrize("superseded", [True, False])
-def test_promoting_a_closed_learning_is_refused(kaizen, learning, superseded):
+def test_promoting_closed_learning_is_refused(kaizen, learning, superseded):
     id, _ = learning()
     kaizen("L11", id=id, reason="r", **({"superseded_by": learning()[0]} if superseded else {}))
     with pytest.raises(Refused, match="is superseded" if superseded else "is retired"):
@@ -243,7 +243,7 @@ BACKINGS = [("proof", WITNESSED), ("verification", VERDICT)]
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
 @pytest.mark.parametrize("about", ["learning", "gotcha"])
-def test_proof_about_learning_or_gotcha_is_accepted(
+def test_promotion_accepts_proof_about_learning_or_gotcha(
     kaizen, learning, recorded, kind, values, about
 ):
     second, first = learning()
@@ -256,7 +256,7 @@ def test_proof_about_learning_or_gotcha_is_accepted(
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
 @pytest.mark.parametrize("cited_by", ["gotcha", "learning"])
-def test_record_named_as_evidence_is_accepted_as_proof(
+def test_promotion_accepts_record_in_evidence_as_proof(
     kaizen, gotcha, recorded, kind, values, cited_by
 ):
     kaizen("K1")
@@ -268,7 +268,7 @@ def test_record_named_as_evidence_is_accepted_as_proof(
 
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
-def test_proof_given_by_id_is_accepted(kaizen, learning, recorded, kind, values):
+def test_promotion_accepts_proof_given_by_id(kaizen, learning, recorded, kind, values):
     id, _ = learning()
     recorded(kind, **values)
     backing = recorded(kind, **values)
@@ -276,7 +276,7 @@ def test_proof_given_by_id_is_accepted(kaizen, learning, recorded, kind, values)
     assert kaizen("L3", id=id, **{f"{kind}_id": "@last"})[f"{kind}_id"] == backing
 
 
-def test_proof_about_another_record_is_refused(kaizen, learning, recorded):
+def test_promotion_refuses_proof_about_another_record(kaizen, learning, recorded):
     id, other = learning()[0], learning()[0]
     recorded("proof", **WITNESSED, about_id=other)
     recorded("verification", **VERDICT)
@@ -299,7 +299,9 @@ UNFIT = [
 
 
 @pytest.mark.parametrize("kind, values, says", UNFIT)
-def test_failing_proof_is_refused_with_reason(kaizen, learning, recorded, kind, values, says):
+def test_promotion_refuses_failing_proof_with_reason(
+    kaizen, learning, recorded, kind, values, says
+):
     id, _ = learning()
     backing = recorded(kind, **values)
     for more in ({}, {"waive": "w"}):
@@ -316,7 +318,7 @@ def test_failing_proof_is_refused_with_reason(kaizen, learning, recorded, kind, 
     assert says in missing and kaizen("K8")["verified"]
 
 
-def test_newest_passing_verdict_counts(kaizen, learning, recorded):
+def test_promotion_cites_newest_passing_verdict(kaizen, learning, recorded):
     id, _ = learning()
     recorded("verification", **VERDICT, about_id=id)
     newest = recorded(
@@ -343,7 +345,7 @@ def test_later_blocking_verdict_overrides_earlier_proof(kaizen, learning, record
     assert kaizen("L3", id=id)["verification_id"] == cleared
 
 
-def test_last_run_of_a_command_counts(kaizen, learning, recorded):
+def test_later_failed_run_overrides_proof_of_promotion(kaizen, learning, recorded):
     id, _ = learning()
     passed = recorded("proof", **WITNESSED, about_id=id)
     recorded("proof", **{**WITNESSED, "outcome": "failed", "exit_code": 1}, about_id=id)
@@ -355,7 +357,7 @@ def test_last_run_of_a_command_counts(kaizen, learning, recorded):
     assert kaizen("L3", id=id)["proof_id"] == again
 
 
-def test_unneeded_waiver_is_not_recorded(kaizen, learning, recorded):
+def test_waiver_for_proven_learning_is_not_recorded(kaizen, learning, recorded):
     id, _ = learning()
     proof = recorded("proof", **WITNESSED, about_id=id)
     promoted = kaizen("L3", id=id, waive="Just in case.")

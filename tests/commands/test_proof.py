@@ -41,7 +41,7 @@ def artifact_text(root, proof):
     return (root / proof["stdout"]).read_text()
 
 
-def test_run_command_is_witnessed_with_all_facts(repository, cli, kaizen):
+def test_proof_of_run_stores_outcome_hashes_and_tree(repository, cli, kaizen):
     ran = run(cli, PYTHON, "code.py")
     proof = kaizen("Q7", id=ran.json["id"])["record"]
 
@@ -62,13 +62,13 @@ def test_exit_code_of_command_is_passed_through(repository, cli):
     assert (ran.json["outcome"], ran.json["exit_code"]) == ("failed", 37)
 
 
-def test_killed_command_exits_like_in_a_shell(repository, cli):
+def test_command_killed_by_signal_exits_128_plus_signal(repository, cli):
     ran = run(cli, PYTHON, "-c", "import os; os.kill(os.getpid(), 9)")
 
     assert (ran.exit_code, ran.json["outcome"]) == (137, "failed")
 
 
-def test_words_after_dashes_belong_to_the_command(repository, cli):
+def test_words_after_two_dashes_belong_to_command(repository, cli):
     ran = cli(
         "Q1",
         "--run",
@@ -87,19 +87,19 @@ def test_words_after_dashes_belong_to_the_command(repository, cli):
     assert "witnessed" in ran.out and not ran.out.startswith("{")
 
 
-def test_output_goes_to_stderr_and_json_to_stdout(repository, cli):
+def test_output_of_run_goes_to_stderr_json_to_stdout(repository, cli):
     ran = run(cli, PYTHON, "-c", "import sys; print('to out'); print('to err', file=sys.stderr)")
 
     assert ran.json["tier"] == "witnessed"
     assert "to out" in ran.err and "to err" in ran.err
 
 
-def test_command_is_run_without_a_shell(repository, cli):
+def test_command_is_run_without_shell(repository, cli):
     assert run(cli, "echo", "$HOME;", "ls").json["outcome"] == "passed"
     assert "$HOME; ls" in run(cli, "echo", "$HOME;", "ls").err
 
 
-def test_timeout_ends_the_whole_process_tree(repository, cli, tmp_path):
+def test_timeout_ends_whole_process_tree(repository, cli, tmp_path):
     mark = tmp_path / "mark"
     script = f"import subprocess, time; subprocess.Popen(['sh', '-c', 'sleep 3; touch {mark}']); time.sleep(60)"
     ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", PYTHON, "-c", script)
@@ -109,7 +109,7 @@ def test_timeout_ends_the_whole_process_tree(repository, cli, tmp_path):
     assert not mark.exists()
 
 
-def test_environment_passes_only_allowed_variables(repository, cli):
+def test_run_gets_only_allowed_environment_variables(repository, cli):
     environment = {"DEPLOY_CREDENTIALS": "abc", "WANTED": "yes", "KAIZEN_PASS_ENV": "WANTED"}
     ran = run(cli, PYTHON, "-c", "import os; print(sorted(os.environ))", env=environment)
 
@@ -151,7 +151,7 @@ def test_secret_as_separate_word_is_refused(repository, cli, words):
     assert cli("Q1", "--run", "--", "echo", *words).exit_code == 1
 
 
-def test_at_last_is_resolved_before_the_run(repository, cli, kaizen):
+def test_at_last_names_record_from_before_run(repository, cli, kaizen):
     task = kaizen("W1", title="before", summary="y")["id"]
     words = [PYTHON, str(_launcher()), "W1", "--title", "during", "--summary", "y"]
     inner = f"import subprocess; subprocess.run({words!r}, env={{'KAIZEN_REPO_ROOT': {str(repository)!r}}}, check=True)"
@@ -161,7 +161,7 @@ def test_at_last_is_resolved_before_the_run(repository, cli, kaizen):
     assert ran.json["task_id"] == task
 
 
-def test_invalid_record_is_refused_before_the_run(repository, cli):
+def test_invalid_record_is_refused_before_run(repository, cli):
     assert cli("Q1", "--run", "--", "sh", "-c", "touch ran #" + "x" * 20_000).exit_code == 2
     assert not (repository / "ran").exists()
     assert (
@@ -180,7 +180,7 @@ def test_run_with_unstorable_output_is_recorded(repository, cli):
     assert any("Cannot store the output" in note for note in ran.json["notes"])
 
 
-def test_timeout_ends_other_process_groups(repository, cli, tmp_path):
+def test_timeout_ends_run_in_other_process_groups_too(repository, cli, tmp_path):
     mark = tmp_path / "mark"
     line = f"timeout 20 sh -c 'sleep 4; touch \"{mark}\"'; true"
     ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", "bash", "-c", line)
@@ -189,7 +189,7 @@ def test_timeout_ends_other_process_groups(repository, cli, tmp_path):
     assert ran.json["outcome"] == "timeout" and not mark.exists()
 
 
-def test_ignored_signal_stays_ignored_in_the_run(repository, kaizen):
+def test_signal_ignored_by_caller_stays_ignored_during_run(repository, kaizen):
     kaizen("K1")
     line = f"trap '' HUP; exec '{PYTHON}' '{_launcher()}' Q1 --json --run -- sleep 2"
     running = subprocess.Popen(
@@ -213,7 +213,7 @@ def test_large_output_is_capped_but_hashed_whole(repository, cli):
     assert len(text) < 1_100_000
 
 
-def test_bad_arguments_are_refused_before_the_run(repository, cli, kaizen):
+def test_bad_arguments_are_refused_before_run(repository, cli, kaizen):
     kaizen("K1")
     assert cli("Q1", "--run", "--", "no-such-command-here").exit_code == 3
     assert cli("Q1", "--task-id", "task_nope", "--run", "--", "touch", "ran").exit_code == 3
@@ -231,7 +231,7 @@ def test_proof_without_run_is_reported(kaizen):
     assert "tree_hash" not in proof and "stdout_hash" not in proof
 
 
-def test_at_last_subject_skips_proofs(kaizen):
+def test_at_last_as_subject_skips_proofs_and_scores(kaizen):
     lesson = kaizen("L1", title="x", summary="y")["id"]
     first = kaizen("Q1", about="@last", title="once")
     kaizen("T2", about="@last", name="n", value=1)
@@ -245,7 +245,7 @@ def test_run_with_command_option_is_refused(kaizen):
         kaizen("Q1", command="pytest", run=["pytest"])
 
 
-def test_others_can_write_while_command_runs(repository, cli, kaizen):
+def test_other_processes_can_write_while_command_runs(repository, cli, kaizen):
     kaizen("K1")
     inner = f"import subprocess; print(subprocess.run({[PYTHON, str(_launcher()), 'W1', '--title', 'x', '--summary', 'y']!r}, env={{'KAIZEN_REPO_ROOT': {str(repository)!r}, 'KAIZEN_BUSY_TIMEOUT_S': '2', 'PATH': ''}}).returncode)"  # noqa: E501
     ran = run(cli, PYTHON, "-c", inner)
@@ -260,7 +260,7 @@ def _launcher():
     return LAUNCHER
 
 
-def test_op_id_runs_command_once(repository, cli):
+def test_proof_with_same_op_id_runs_command_once(repository, cli):
     script = "open('count', 'a').write('x')"
     first = cli("Q1", "--op-id", "a1", "--json", "--run", "--", PYTHON, "-c", script)
     again = cli("Q1", "--op-id", "a1", "--json", "--run", "--", PYTHON, "-c", script)
@@ -357,7 +357,7 @@ def test_failed_run_overrides_earlier_pass(task, kaizen, repository):
     ],
     ids=["a changed file", "a new file", "a deleted file", "a changed mode", "a new link"],
 )
-def test_proof_is_stale_after_a_change(change, repository, kaizen):
+def test_proof_is_stale_after_change(change, repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     change(repository)
@@ -385,7 +385,7 @@ def test_reverted_change_makes_proof_fresh(repository, kaizen):
     assert close(kaizen, task)["task_status"] == "done"
 
 
-def test_waiver_closes_task_and_is_record(task, kaizen):
+def test_waiver_closes_task_and_is_shown_with_it(task, kaizen):
     closed = close(kaizen, task, waive="The release cannot wait.")
     shown = kaizen("W10", id=task)
 
@@ -393,7 +393,7 @@ def test_waiver_closes_task_and_is_record(task, kaizen):
     assert [waiver["reason"] for waiver in shown["waivers"]] == ["The release cannot wait."]
 
 
-def test_waiver_without_closing_is_refused(task, kaizen):
+def test_waiver_without_closing_status_is_refused(task, kaizen):
     with pytest.raises(Usage):
         kaizen("W2", id=task, status="active", waive="x")
 
@@ -404,7 +404,7 @@ def test_task_without_done_when_closes_without_proof(kaizen, root):
     assert close(kaizen, "@last")["task_status"] == "done"
 
 
-def test_quoting_does_not_change_a_command(repository, kaizen):
+def test_done_when_matches_command_despite_other_quoting(repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["test   -d  '.'"])["id"]
     kaizen("Q1", run=["test", "-d", "."])
 
@@ -432,7 +432,7 @@ def test_closing_reports_blocking_verdicts(kaizen):
     assert "still objects" in closed["hint"] and close(kaizen, task)["hint"] is None
 
 
-def test_done_when_that_changes_tree_is_reported(repository, kaizen):
+def test_closing_reports_done_when_command_that_changes_tree(repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["sh -c 'date +%N > stamp'"])["id"]
     kaizen("Q1", run=["sh", "-c", "date +%N > stamp"])
 
@@ -446,13 +446,13 @@ def test_test_proof_does_not_close_real_task(repository, kaizen):
     assert refused(kaizen, task) == {"true": "missing"}
 
 
-def test_unknown_task_is_not_found(kaizen):
+def test_closing_unknown_task_is_not_found(kaizen):
     kaizen("K1")
     with pytest.raises(NotFound):
         close(kaizen, "task_x")
 
 
-def test_tree_without_git_skips_tool_folders(root, kaizen):
+def test_tree_hash_without_git_skips_tool_folders(root, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     (root / "__pycache__").mkdir()
@@ -473,7 +473,7 @@ def test_reused_op_id_conflicts_before_running(repository, cli):
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.text("aZ09 _-./'\"\\$", min_size=1, max_size=6), min_size=1, max_size=4))
-def test_command_line_is_normalized_like_a_shell(every):
+def test_command_line_is_normalized_like_shell(every):
     line = shlex.join(every)
 
     assert words.normalize_command_line("--x", line) == words.join_words(every) == line

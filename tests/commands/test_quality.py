@@ -39,7 +39,7 @@ def test_proof_is_shown_with_its_place_in_log(kaizen, recorded):
     assert shown["log"]["content_hash"]
 
 
-def test_verdict_and_run_link_proof_and_artifacts(kaizen, recorded):
+def test_verdict_and_eval_run_store_proof_and_artifacts(kaizen, recorded):
     id, files = proof(recorded), [artifact(recorded, "a.txt"), artifact(recorded, "b.txt")]
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     given = {
@@ -60,7 +60,7 @@ def test_verdict_and_run_link_proof_and_artifacts(kaizen, recorded):
     assert kaizen("K8")["verified"]
 
 
-def test_records_on_test_proofs_are_purged(kaizen, recorded):
+def test_purge_removes_records_about_test_proofs(kaizen, recorded):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     trial = {"proof_id": proof(recorded, test=True), "artifact_id": [artifact(recorded, test=True)]}
     for name, value in trial.items():
@@ -72,7 +72,7 @@ def test_records_on_test_proofs_are_purged(kaizen, recorded):
     assert kaizen("K8")["verified"]
 
 
-def test_at_last_is_the_actors_newest_record(kaizen):
+def test_at_last_names_actors_newest_quality_record(kaizen):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     assert kaizen("Q7", id="@last")["id"] == case
     run = kaizen("Q4", case_id=case, outcome="passed")["id"]
@@ -91,7 +91,7 @@ def test_at_last_is_the_actors_newest_record(kaizen):
 
 
 @pytest.mark.parametrize("id", ["task_", "case_nope", "nonsense", "@last", "%", "'"])
-def test_id_of_other_kind_is_not_found(kaizen, id):
+def test_q7_does_not_find_ids_of_other_kinds(kaizen, id):
     kaizen("W1", title="T", summary="S")
 
     with pytest.raises(NotFound):
@@ -106,7 +106,7 @@ def test_prefix_of_two_records_is_usage_error(kaizen):
         kaizen("Q7", id="case_")
 
 
-def test_reads_never_create_a_database(kaizen, root):
+def test_reading_quality_records_never_creates_database(kaizen, root):
     with pytest.raises(NotFound):
         kaizen("Q7", id="@last")
 

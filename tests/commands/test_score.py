@@ -50,7 +50,7 @@ def test_score_stores_subject_and_source(kaizen):
 @pytest.mark.parametrize(
     "value", ["nan", "inf", "-inf", "1e999", "", "half", True, None, float("nan"), [1], 2e300]
 )
-def test_non_finite_value_is_a_usage_error(kaizen, value):
+def test_non_finite_value_is_usage_error(kaizen, value):
     with pytest.raises(Usage, match="--value"):
         kaizen("T2", name="x", value=value)
     assert not kaizen.store.exists()
@@ -116,7 +116,7 @@ def test_score_of_test_record_counts_only_with_test(kaizen, score):
     assert kaizen("K8")["verified"] is True
 
 
-def test_same_op_id_scores_once(kaizen):
+def test_same_op_id_records_score_once(kaizen):
     first = kaizen("T2", name="x", value=1, op_id="once")
 
     assert kaizen("T2", name="x", value=1, op_id="once") == {**first, "replayed": True}
@@ -126,7 +126,7 @@ def test_same_op_id_scores_once(kaizen):
 # T4
 
 
-def test_query_filters_by_every_column(kaizen, score):
+def test_score_query_filters_by_every_column(kaizen, score):
     task = kaizen("W1", title="T", summary="S")["id"]
     span = kaizen("T1", name="run")["id"]
     by = {
@@ -158,7 +158,7 @@ VALUES = [3.5, -2, 10, 0.25, 7, 7, 1e6, 4, 4.5, 0, -11, 12.75, 6, 6.5]
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, len(VALUES)])
 @pytest.mark.parametrize("query", [None, "coverage"])
-def test_aggregates_cover_all_matches(kaizen, score, root, count, query):
+def test_score_aggregates_cover_all_matches_despite_limit(kaizen, score, root, count, query):
     for value in VALUES[:count]:
         score(value, source="human")
     score(1_000_000, name="other")
@@ -188,13 +188,13 @@ def test_aggregates_cover_all_matches(kaizen, score, root, count, query):
         assert group["trend"] == pytest.approx(trend, rel=1e-11)
 
 
-def test_query_answer_explains_the_trend(kaizen, score):
+def test_score_query_explains_meaning_of_trend(kaizen, score):
     score(1)
 
     assert "newest third" in kaizen("T4")["meaning"]["trend"]
 
 
-def test_aggregates_separate_names_and_units(kaizen, score):
+def test_score_aggregates_separate_names_and_units(kaizen, score):
     for value in (1, 3):
         score(value, name="time", unit="s")
         score(value * 1000, name="time", unit="ms")
@@ -256,7 +256,7 @@ def test_aggregates_count_thousands_of_scores(kaizen, root):
         assert [row["value"] for row in answer["records"]] == [2_999, 2_998, 2_997, 2_996, 2_995]
 
 
-def test_text_answer_shows_table_of_aggregates(cli):
+def test_score_query_prints_table_of_aggregates(cli):
     for value in ("0.5", "0.7", "0.9"):
         cli("T2", "--name", "coverage", "--value", value)
     shown = cli("T4", "--name", "coverage").out
@@ -265,7 +265,7 @@ def test_text_answer_shows_table_of_aggregates(cli):
     assert "3 rows" in shown
 
 
-def test_empty_query_differs_from_missing_database(cli, kaizen):
+def test_score_query_without_scores_succeeds_without_database_fails(cli, kaizen):
     assert cli("T4").exit_code == 3
     kaizen("K1")
     assert kaizen("T4") == {

@@ -59,7 +59,7 @@ def test_source_stores_every_option(kaizen):
     assert kept["log"]["content_hash"] == added["hash"] and kept["log"]["command"] == "S1"
 
 
-def test_source_is_read_now_by_default(kaizen, lock):
+def test_source_without_date_has_current_retrieval_time(kaizen, lock):
     kept = record(kaizen, lock())
 
     assert kept["retrieved_at"] == kept["at"]
@@ -73,7 +73,7 @@ def test_every_tier_can_be_recorded_and_found(kaizen, lock, tier):
     assert found(kaizen, tier=tier) == [id] and others
 
 
-def test_source_without_place_is_usage_error(cli, root):
+def test_source_without_url_or_path_is_usage_error(cli, root):
     answer = cli("S1", "--title", "t", "--tier", "primary", "--json")
 
     assert (answer.exit_code, answer.error["code"]) == (2, "missing_option")
@@ -93,7 +93,7 @@ def test_source_without_place_is_usage_error(cli, root):
         "urn:isbn:9780131103627",
     ],
 )
-def test_valid_address_is_stored_unchanged(kaizen, url):
+def test_valid_source_url_is_stored_unchanged(kaizen, url):
     id = kaizen("S1", title="t", tier="primary", url=url)["id"]
 
     assert record(kaizen, id)["url"] == url
@@ -109,12 +109,12 @@ def test_valid_address_is_stored_unchanged(kaizen, url):
         "doi:10.17487", "https://example.org/<script>", "https://./x", "x" * 5000, "", " ", "a\nb", 7,
     ],
 )  # fmt: skip
-def test_invalid_address_is_a_usage_error(kaizen, url):
+def test_invalid_source_url_is_usage_error(kaizen, url):
     assert failure(kaizen, "S1", title="t", tier="primary", url=url).exit_code == 2
 
 
 @pytest.mark.parametrize("user", ["me@", "token-0123@", "me:pass" + "word1@", "me:@", "@"])
-def test_credentials_in_address_are_not_repeated(kaizen, user):
+def test_error_repeats_no_credentials_of_source_url(kaizen, user):
     error = failure(kaizen, "S1", title="t", tier="primary", url=f"https://{user}example.org/")
 
     assert (error.exit_code, error.code) == (1, "secret_refused")
@@ -131,7 +131,7 @@ def test_credentials_in_address_are_not_repeated(kaizen, user):
         {"body": "b" * 1_000_001}, {"summary": "a\0b"}, {"license": "l" * 201}, {"version": "\ud800"},
     ],
 )  # fmt: skip
-def test_bad_value_writes_nothing(kaizen, given):
+def test_source_with_bad_value_is_not_recorded(kaizen, given):
     kaizen("K1")
     error = failure(kaizen, "S1", **{"title": "t", "tier": "primary", "url": URL, **given})
 
@@ -139,7 +139,7 @@ def test_bad_value_writes_nothing(kaizen, given):
     assert found(kaizen) == []
 
 
-def test_time_in_future_is_refused_with_its_reason(kaizen):
+def test_source_time_in_future_is_refused_with_reason(kaizen):
     error = failure(kaizen, "S1", title="t", tier="primary", url=URL, retrieved_at="2999-01-01")
 
     assert "future" in error.what and error.exit_code == 2
@@ -147,11 +147,11 @@ def test_time_in_future_is_refused_with_its_reason(kaizen):
 
 
 @pytest.mark.parametrize("length", [7, 40, 64])
-def test_commit_has_7_to_64_digits(kaizen, lock, length):
+def test_source_commit_of_7_to_64_digits_is_accepted(kaizen, lock, length):
     assert record(kaizen, lock(commit_hash="F" * length))["commit_hash"] == "f" * length
 
 
-def test_local_copy_is_hashed_with_relative_path(kaizen, lock, root):
+def test_local_copy_of_source_is_stored_with_hash(kaizen, lock, root):
     (root / "docs").mkdir()
     (root / "docs" / "rfc.txt").write_text("sorted keys")
     sha256 = hashlib.sha256(b"sorted keys").hexdigest()
@@ -172,7 +172,7 @@ def test_local_copy_is_hashed_with_relative_path(kaizen, lock, root):
     assert "000000000000" in error.why and sha256[:12] in error.why
 
 
-def test_copy_must_be_file_of_project(kaizen, lock, root, tmp_path):
+def test_source_copy_that_is_no_project_file_is_refused(kaizen, lock, root, tmp_path):
     (tmp_path / "outside.txt").write_text("x")
     (root / "leak").symlink_to(tmp_path / "outside.txt")
     os.mkfifo(root / "pipe")
@@ -203,7 +203,7 @@ def test_source_supersedes_only_current_sources(kaizen, lock):
     }
 
 
-def test_inspect_shows_all_versions(kaizen, lock):
+def test_source_shows_all_its_versions(kaizen, lock):
     line = [lock(version="1")]
     for version in "2345":
         line.append(lock(version=version, supersedes=line[-1]))
@@ -215,7 +215,7 @@ def test_inspect_shows_all_versions(kaizen, lock):
     assert kaizen("S3", id=line[0])["older"] == kaizen("S3", id=line[4])["newer"] == []
 
 
-def test_test_source_supersedes_nothing_real(kaizen, lock):
+def test_test_source_does_not_supersede_real_one(kaizen, lock):
     real = lock()
     lock(supersedes=real, test=True)
     assert "superseded_by" not in record(kaizen, real) and kaizen("S3", id=real)["newer"] == []
@@ -249,7 +249,7 @@ def test_same_op_id_records_source_once(kaizen):
 # S2
 
 
-def test_sources_are_found_by_words_and_filters(kaizen, lock, root):
+def test_source_list_finds_by_words_and_filters(kaizen, lock, root):
     (root / "guide.txt").write_text("x")
     task = kaizen("W1", title="T", summary="s")["id"]
     rfc = lock("RFC 8785", summary="Canonical JSON", task_id=task)
@@ -303,7 +303,7 @@ def several(kaizen, lock):
 
 
 @pytest.mark.parametrize("format", ["json", "md"])
-def test_export_is_reproducible(kaizen, several, root, format):
+def test_source_export_is_reproducible(kaizen, several, root, format):
     first, second = (kaizen("S4", format=format) for _ in range(2))
     one, two = ((root / answer["path"]).read_bytes() for answer in (first, second))
 
@@ -339,7 +339,7 @@ def test_markdown_export_shows_text_literally(kaizen, several, root):
     )
 
 
-def test_export_of_a_scope_has_only_its_sources(kaizen, several, root):
+def test_export_of_scope_has_only_its_sources(kaizen, several, root):
     answer = kaizen("S4", scope="docs")
 
     assert [
@@ -348,7 +348,7 @@ def test_export_of_a_scope_has_only_its_sources(kaizen, several, root):
     assert kaizen("S4", scope="nothing")["count"] == 0
 
 
-def test_export_never_overwrites_a_file(kaizen, several, root, lock):
+def test_export_never_overwrites_file(kaizen, several, root, lock):
     out = root / "new" / "sources.json"
     first = kaizen("S4", out=str(out))
     before = out.stat().st_mtime_ns
@@ -371,7 +371,7 @@ def test_export_that_cannot_be_written_is_unavailable(kaizen, several):
     assert failure(kaizen, "S4", out="/proc/nowhere/sources.json").exit_code == 5
 
 
-def test_text_answer_shows_versions(cli):
+def test_source_text_output_shows_older_and_newer_versions(cli):
     for version in ("1", "2"):
         more = ("--supersedes", "@last") if version == "2" else ()
         cli(

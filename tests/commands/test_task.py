@@ -48,7 +48,7 @@ def record(kaizen, id):
 # References
 
 
-def test_last_tilde_n_names_earlier_records(kaizen, task):
+def test_at_last_tilde_n_names_nth_record_before(kaizen, task):
     ids = [task() for _ in range(3)]
     task("Somebody's", actor="other")
 
@@ -61,7 +61,7 @@ def test_last_tilde_n_names_earlier_records(kaizen, task):
         assert unknown.value.code == "unknown_id"
 
 
-def test_last_tilde_n_counts_all_kinds(kaizen, task):
+def test_at_last_tilde_n_counts_records_of_all_kinds(kaizen, task):
     first = task()
     kaizen("G1", title="t", summary="s", body="b")
     scored = kaizen("T2", name="n", value=1, about="@last~1")["id"]
@@ -83,7 +83,7 @@ def test_unknown_id_names_its_kind_and_list(kaizen, task):
 # W1, W2, W9, W10
 
 
-def test_new_task_is_open_with_done_when(kaizen):
+def test_new_task_is_open_and_stores_done_when(kaizen):
     started = kaizen(
         "W1",
         title="T",
@@ -123,7 +123,7 @@ def test_new_task_is_open_with_done_when(kaizen):
         {"status": "blocked"},
     ],
 )
-def test_update_is_a_revision_of_one_field(kaizen, task, change):
+def test_task_update_adds_revision_of_changed_field_only(kaizen, task, change):
     id = task()
     before = record(kaizen, id)
     revised = kaizen("W2", id=id, **change)
@@ -138,7 +138,7 @@ def test_update_is_a_revision_of_one_field(kaizen, task, change):
     assert {name: after["revisions"][0][name] for name in change} == change
 
 
-def test_note_is_a_revision_without_changes(kaizen, task):
+def test_task_note_adds_revision_without_other_changes(kaizen, task):
     id = task()
     kaizen("W2", id=id, note="Half way.")
 
@@ -146,18 +146,18 @@ def test_note_is_a_revision_without_changes(kaizen, task):
     assert [row["note"] for row in kaizen("W10", id=id)["revisions"]] == ["Half way."]
 
 
-def test_update_that_changes_nothing_is_refused(kaizen, task):
+def test_task_update_that_changes_nothing_is_refused(kaizen, task):
     with pytest.raises(Usage, match="changes nothing"):
         kaizen("W2", id=task())
 
 
-def test_every_change_of_status_is_allowed(kaizen, task):
+def test_task_may_change_to_every_status(kaizen, task):
     id = task()
     for status in (*limits.TASK_STATUS, "open"):
         assert kaizen("W2", id=id, status=status)["task_status"] == status
 
 
-def test_list_filters_by_every_column(kaizen, task):
+def test_task_list_filters_by_every_column(kaizen, task):
     plain = task()
     done = task("Done")
     kaizen("W2", id=done, status="done")
@@ -182,7 +182,7 @@ def test_list_filters_by_every_column(kaizen, task):
     assert ids(status="open", scope="docs", actor="bob") == [other]
 
 
-def test_list_says_when_there_is_more(kaizen, task):
+def test_task_list_says_when_it_is_cut(kaizen, task):
     for _ in range(3):
         task()
 
@@ -202,7 +202,7 @@ def test_invalid_time_is_refused(kaizen, task, when):
 # Naming records
 
 
-def test_record_is_named_by_id_unique_prefix_or_at_last(kaizen, task):
+def test_task_is_found_by_id_prefix_or_at_last(kaizen, task):
     first, second = task(), task()
 
     assert record(kaizen, first)["title"]
@@ -210,7 +210,7 @@ def test_record_is_named_by_id_unique_prefix_or_at_last(kaizen, task):
     assert kaizen("W10", id="@last")["id"] == second
 
 
-def test_at_last_is_the_actors_newest(kaizen, task):
+def test_at_last_names_actors_newest_task(kaizen, task):
     mine = task()
     task(actor="bob")
 
@@ -233,7 +233,7 @@ def test_ambiguous_prefix_differs_from_unknown_id(kaizen, task):
 # W11, W12
 
 
-def test_ready_sorts_by_urgency_then_oldest(kaizen, task):
+def test_ready_tasks_are_sorted_by_urgency_then_oldest(kaizen, task):
     low, normal, critical, normal2 = (
         task(priority=p) for p in ("low", "normal", "critical", "normal")
     )
@@ -242,7 +242,7 @@ def test_ready_sorts_by_urgency_then_oldest(kaizen, task):
     assert ready(kaizen, limit=1) == [critical]
 
 
-def test_ready_omits_tasks_with_open_blockers(kaizen, task):
+def test_ready_list_omits_tasks_with_open_blockers(kaizen, task):
     first, second = task(), task()
     blocked = task(depends_on=[first, second])
     assert ready(kaizen) == [first, second]
@@ -255,7 +255,7 @@ def test_ready_omits_tasks_with_open_blockers(kaizen, task):
     assert ready(kaizen) == [], "a reopened blocker blocks again"
 
 
-def test_removing_link_unblocks(kaizen, task):
+def test_removing_blocking_link_makes_task_ready(kaizen, task):
     blocker = task()
     blocked = task(depends_on=[blocker])
     kaizen("W11", id=blocker, kind="blocks", target_id=blocked, remove=True)
@@ -267,7 +267,7 @@ def test_removing_link_unblocks(kaizen, task):
     assert blocked not in ready(kaizen)
 
 
-def test_ready_filters_scope_and_test_tasks(kaizen, task):
+def test_ready_list_filters_scope_and_test_tasks(kaizen, task):
     docs, trial = task(scope="docs"), task(test=True)
 
     assert ready(kaizen, scope="docs") == [docs]
@@ -285,7 +285,7 @@ def test_task_that_is_not_open_is_not_ready(kaizen, task, status):
 
 @pytest.mark.parametrize("kind", ["blocks", "parent", "discovered-from"])
 @pytest.mark.parametrize("length", [2, 3, 5])
-def test_cycle_of_links_is_refused(kaizen, task, kind, length):
+def test_cycle_of_task_links_is_refused(kaizen, task, kind, length):
     ids = [task() for _ in range(length)]
     for here, there in pairwise(ids):
         kaizen("W11", id=here, kind=kind, target_id=there)
@@ -295,7 +295,7 @@ def test_cycle_of_links_is_refused(kaizen, task, kind, length):
     assert " -> ".join(ids) in refused.value.why
 
 
-def test_cycle_error_shows_the_shortest_path(kaizen, task):
+def test_cycle_error_shows_shortest_path(kaizen, task):
     start, left, right, far, end = [task() for _ in range(5)]
     for here, there in ((start, left), (left, far), (far, end), (start, right), (right, end)):
         kaizen("W11", id=here, kind="blocks", target_id=there)
@@ -305,7 +305,7 @@ def test_cycle_error_shows_the_shortest_path(kaizen, task):
     assert f"{start} -> {right} -> {end} exist" in refused.value.why
 
 
-def test_relation_is_symmetric(kaizen, task):
+def test_relates_to_link_is_the_same_from_both_ends(kaizen, task):
     one, two = task("One"), task("Two")
     kaizen("W11", id=one, kind="relates-to", target_id=two)
 
@@ -315,7 +315,7 @@ def test_relation_is_symmetric(kaizen, task):
     assert kaizen("W10", id=one)["links"] == []
 
 
-def test_links_are_shown_from_both_ends(kaizen, task):
+def test_task_links_are_shown_from_both_ends(kaizen, task):
     one, two = task("One"), task("Two")
     kaizen("W11", id=one, kind="relates-to", target_id=two)
     kaizen("W11", id=one, kind="blocks", target_id=two)
@@ -327,7 +327,7 @@ def test_links_are_shown_from_both_ends(kaizen, task):
     }
 
 
-def test_invalid_links_are_refused(kaizen, task):
+def test_invalid_task_links_are_refused(kaizen, task):
     child, parent, other = task(), task(), task()
     kaizen("W11", id=child, kind="parent", target_id=parent)
 
@@ -339,7 +339,7 @@ def test_invalid_links_are_refused(kaizen, task):
         kaizen("W11", id=child, kind="blocks", target_id="task_none")
 
 
-def test_linking_twice_adds_nothing(kaizen, task):
+def test_linking_tasks_twice_adds_nothing(kaizen, task):
     one, two = task(), task()
     first = kaizen("W11", id=one, kind="blocks", target_id=two)
     second = kaizen("W11", id=one, kind="blocks", target_id=two)
@@ -347,7 +347,7 @@ def test_linking_twice_adds_nothing(kaizen, task):
     assert second["existed"] and second["id"] == first["id"]
 
 
-def test_task_starts_with_a_parent(kaizen, task):
+def test_task_started_with_parent_is_linked_to_it(kaizen, task):
     parent = task()
     child = task(parent=parent)
 
@@ -418,7 +418,7 @@ def test_second_claim_is_refused_and_names_holder(kaizen, task):
         kaizen("W13", id=id, actor="alice")
 
 
-def test_tokens_grow_with_every_take(kaizen, task):
+def test_lease_token_grows_with_every_claim(kaizen, task):
     id = task()
     for expected in (1, 2, 3):
         token = kaizen("W13", id=id)["token"]
@@ -426,7 +426,7 @@ def test_tokens_grow_with_every_take(kaizen, task):
         kaizen("W13", id=id, action="release", token=token)
 
 
-def test_renewal_extends_even_an_expired_lease(kaizen, task, pass_time):
+def test_holder_can_renew_expired_lease(kaizen, task, pass_time):
     id = task()
     first = kaizen("W13", id=id, ttl_s=1)
     renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=2)
@@ -437,7 +437,7 @@ def test_renewal_extends_even_an_expired_lease(kaizen, task, pass_time):
         kaizen("W13", id=id)
 
 
-def test_stale_token_is_refused_everywhere(kaizen, task, pass_time):
+def test_stale_lease_token_is_refused_by_every_command(kaizen, task, pass_time):
     id = task()
     old = kaizen("W13", id=id, ttl_s=2)["token"]
     pass_time(2.1)
@@ -451,7 +451,7 @@ def test_stale_token_is_refused_everywhere(kaizen, task, pass_time):
     kaizen("W2", id=id, status="done", token=new, actor="bob")
 
 
-def test_only_the_holder_changes_the_status(kaizen, task):
+def test_only_holder_changes_status(kaizen, task):
     id = task()
     kaizen("W13", id=id, actor="alice")
 
@@ -475,7 +475,7 @@ def test_lease_is_broken_only_with_reason(kaizen, task):
         kaizen("W13", id=id, action="break", actor="bob", note="again")
 
 
-def test_token_works_only_for_its_holder(kaizen, task):
+def test_lease_token_of_another_actor_is_refused(kaizen, task):
     id = task()
     token = kaizen("W13", id=id, actor="alice")["token"]
 
@@ -484,7 +484,7 @@ def test_token_works_only_for_its_holder(kaizen, task):
     assert "token" not in caught.value.why
 
 
-def test_closing_a_task_ends_its_lease(kaizen, task):
+def test_closing_task_ends_its_lease(kaizen, task):
     id = task()
     token = kaizen("W13", id=id)["token"]
     kaizen("W2", id=id, status="done", token=token)
@@ -496,7 +496,7 @@ def test_closing_a_task_ends_its_lease(kaizen, task):
     assert kaizen("W13", id=id)["token"] == token + 1
 
 
-def test_test_lease_on_real_task_is_refused(kaizen, task):
+def test_test_claim_of_real_task_is_refused(kaizen, task):
     with pytest.raises(Refused, match="not a test task"):
         kaizen("W13", id=task(), test=True)
 
@@ -531,7 +531,7 @@ except Conflict:
 """
 
 
-def test_one_of_many_concurrent_claims_wins(kaizen, task, root):
+def test_only_one_of_16_concurrent_claims_succeeds(kaizen, task, root):
     id = task()
     kaizen.close()
     racers = [
@@ -570,7 +570,7 @@ def test_plan_belongs_to_task_and_keeps_its_versions(kaizen, task):
 
 
 @pytest.mark.parametrize("status", limits.PLAN_STATUS)
-def test_plan_can_have_each_of_its_states(kaizen, task, status):
+def test_plan_can_be_created_with_every_status(kaizen, task, status):
     task()
     plan = kaizen("W3", task_id="@last", title="P", summary="S", status=status)["id"]
 
@@ -580,7 +580,7 @@ def test_plan_can_have_each_of_its_states(kaizen, task, status):
 @pytest.mark.parametrize(
     "create, ingest, kind", [("W5", "W6", "subagent"), ("W7", "W8", "diagnostic")]
 )
-def test_packet_and_result_are_linked(kaizen, task, create, ingest, kind):
+def test_packet_shows_its_result_and_vice_versa(kaizen, task, create, ingest, kind):
     id = task()
     packet = kaizen(
         create,
@@ -611,7 +611,7 @@ def test_packet_and_result_are_linked(kaizen, task, create, ingest, kind):
     assert kaizen("W15", kind="subagent" if kind == "diagnostic" else "diagnostic")["records"] == []
 
 
-def test_packet_kind_decides_the_ingest_command(kaizen, task):
+def test_ingest_command_for_another_packet_kind_is_refused(kaizen, task):
     task()
     packet = kaizen("W5", task_id="@last", title="Look", summary="S")["id"]
 
@@ -632,7 +632,7 @@ def test_packet_kind_decides_the_ingest_command(kaizen, task):
         '"\\u0000"',
     ],
 )
-def test_payload_that_is_not_json_is_refused(kaizen, task, payload):
+def test_packet_payload_that_is_not_json_is_refused(kaizen, task, payload):
     task()
     with pytest.raises(Usage):
         kaizen("W5", task_id="@last", title="Look", summary="S", payload_json=payload)
@@ -646,7 +646,7 @@ def test_choices_ignore_case_and_errors_list_them(kaizen, task):
         task(priority="urgent")
 
 
-def test_packets_are_found_by_their_words(kaizen):
+def test_query_finds_packets_by_their_words(kaizen):
     kaizen("W1", title="t", summary="s")
     for title in ("Find dead links", "Count the words"):
         kaizen("W5", task_id="@last", title=title, summary="s")
@@ -656,7 +656,7 @@ def test_packets_are_found_by_their_words(kaizen):
     assert kaizen("W15", query="words", open=True, task_id="@last")["count"] == 1
 
 
-def test_second_session_of_same_actor_is_warned(kaizen, task):
+def test_claim_by_same_actor_suggests_renew_or_another_actor(kaizen, task):
     id = task()
     kaizen("W13", id=id)
 

@@ -35,7 +35,7 @@ def entries(kaizen):
 # T1
 
 
-def test_lone_span_begins_its_own_trace(kaizen):
+def test_span_without_parent_begins_its_own_trace(kaizen):
     added = kaizen("T1", name="run", kind="run")
 
     assert added["trace_id"] == added["id"]
@@ -70,7 +70,7 @@ def test_span_without_start_ended_now(kaizen):
 
 
 @pytest.mark.parametrize("reference", ["full", "prefix", "@last"])
-def test_child_joins_the_trace_of_its_parent(kaizen, reference):
+def test_child_span_joins_trace_of_its_parent(kaizen, reference):
     parent = kaizen("T1", name="run", trace_id="mine")["id"]
     child = kaizen(
         "T1", name="part", parent={"full": parent, "prefix": parent[:-3]}.get(reference, reference)
@@ -79,7 +79,7 @@ def test_child_joins_the_trace_of_its_parent(kaizen, reference):
     assert (child["trace_id"], child["parent_id"]) == ("mine", parent)
 
 
-def test_child_cannot_name_another_trace(kaizen):
+def test_child_span_naming_another_trace_is_refused(kaizen):
     parent = kaizen("T1", name="run")
     other = kaizen("T1", name="other")
 
@@ -130,7 +130,7 @@ def test_mistyped_span_id_is_refused(kaizen):
     ],
     ids=str,
 )  # fmt: skip
-def test_bad_value_is_refused_in_jsonl_too(kaizen, lines, wrong):
+def test_bad_span_value_is_refused_in_jsonl_too(kaizen, lines, wrong):
     with pytest.raises(Usage):
         kaizen("T1", **{"name": "x", **wrong})
     with pytest.raises(Usage) as refused:
@@ -144,7 +144,7 @@ def test_bad_value_is_refused_in_jsonl_too(kaizen, lines, wrong):
 @pytest.mark.parametrize(
     "name", ["100 % 'quoted' \"twice\"; DROP TABLE span;--", "漢字", "-", "{{ 7 * 7 }}", "$1.id"]
 )
-def test_odd_span_name_is_stored_unchanged(kaizen, lines, name):
+def test_span_name_with_special_characters_is_stored_unchanged(kaizen, lines, name):
     kaizen("T1", name=name)
     lines({"name": name})
 
@@ -165,7 +165,7 @@ def test_secret_is_refused_in_jsonl_too(kaizen, lines):
     assert not kaizen.store.exists()
 
 
-def test_name_is_required_without_jsonl(cli):
+def test_span_without_name_or_jsonl_is_refused(cli):
     done = cli("T1", "--kind", "run", "--json")
 
     assert (done.exit_code, done.error["code"]) == (2, "missing_option")
@@ -254,7 +254,7 @@ def test_jsonl_spans_refer_to_earlier_lines(kaizen, lines):
     assert kaizen("K8")["verified"] is True
 
 
-def test_jsonl_line_may_name_recorded_span(kaizen, lines):
+def test_jsonl_line_may_name_recorded_span_as_parent(kaizen, lines):
     parent = kaizen("T1", name="run")["id"]
     done = lines({"name": "a", "parent": parent}, {"name": "b", "parent": parent[:-2]})
 
@@ -281,7 +281,7 @@ def test_jsonl_line_may_name_recorded_span(kaizen, lines):
     ],
     ids=str,
 )
-def test_bad_line_is_named_and_nothing_is_written(kaizen, lines, line, what):
+def test_bad_jsonl_line_is_named_and_nothing_is_written(kaizen, lines, line, what):
     kaizen("K1")
     with pytest.raises(KaizenError, match=what) as refused:
         lines({"name": "fine"}, line)
@@ -311,7 +311,7 @@ def test_jsonl_is_read_from_stdin(cli):
     "stdin, exit_code, code",
     [(b"", 2, "empty_stdin"), (b"\n \n", 2, "bad_value"), (b'{"name": "\xff"}', 2, "not_utf8")],
 )
-def test_invalid_jsonl_is_a_usage_error(cli, stdin, exit_code, code):
+def test_invalid_jsonl_is_usage_error(cli, stdin, exit_code, code):
     done = cli("T1", "--jsonl", "-", "--json", stdin=stdin)
 
     assert (done.exit_code, done.error["code"]) == (exit_code, code)
@@ -321,7 +321,7 @@ def test_missing_jsonl_file_is_not_found(cli):
     assert cli("T1", "--jsonl", "nowhere.jsonl").exit_code == 3
 
 
-def test_other_options_cannot_join_jsonl(kaizen, lines):
+def test_span_options_beside_jsonl_are_refused(kaizen, lines):
     for more in ({"name": "x"}, {"kind": "run"}, {"task_id": "@last"}, {"payload_json": {}}):
         with pytest.raises(Usage, match="combined with --jsonl"):
             lines({"name": "a"}, **more)
@@ -333,7 +333,7 @@ def test_test_spans_from_jsonl_are_purged(kaizen, lines):
     assert kaizen("K7")["removed"] == 2
 
 
-def test_jsonl_works_inside_batch(kaizen, root):
+def test_spans_from_jsonl_can_be_recorded_in_batch(kaizen, root):
     (root / "spans.jsonl").write_text('{"name": "a"}\n{"name": "b", "parent": "$1"}')
     (root / "batch.jsonl").write_text(
         json.dumps({"command": "T1", "args": {"name": "run"}}) + "\n"
@@ -412,7 +412,7 @@ def test_report_has_totals_self_time_and_critical_path(kaizen, trace):
 
 
 @pytest.mark.parametrize("which", ["id", "prefix", "@last", "child"])
-def test_trace_is_found_by_any_reference(kaizen, trace, which):
+def test_trace_report_accepts_id_prefix_span_or_last(kaizen, trace, which):
     kaizen("T1", name="elsewhere", trace_id="other", actor="bob")
     ref = {"id": trace, "prefix": trace[:-2], "child": spans(kaizen, trace)[2]["id"]}.get(
         which, "@last"
@@ -421,13 +421,13 @@ def test_trace_is_found_by_any_reference(kaizen, trace, which):
     assert kaizen("T3", trace_id=ref, format="json")["trace_ids"] == [trace]
 
 
-def test_prefix_finds_span_of_named_trace(kaizen):
+def test_prefix_of_span_id_finds_its_named_trace(kaizen):
     span = kaizen("T1", name="a", trace_id="mine")["id"]
 
     assert kaizen("T3", trace_id=span[:-4], format="json")["trace_ids"] == ["mine"]
 
 
-def test_last_is_the_actors_newest_trace(kaizen, trace):
+def test_at_last_names_actors_newest_trace(kaizen, trace):
     kaizen("T1", name="bob's", actor="bob", trace_id="theirs")
 
     assert kaizen("T3", trace_id="@last", format="json")["trace_ids"] == [trace]
@@ -470,7 +470,7 @@ def test_task_report_shows_all_its_traces(kaizen):
     assert "2 traces with 3 spans" in report["text"]
 
 
-def test_either_trace_or_task_must_be_named(kaizen, trace):
+def test_trace_report_without_exactly_one_target_is_refused(kaizen, trace):
     for given in ({}, {"trace_id": trace, "task_id": "@last"}):
         with pytest.raises(Usage, match="either --trace-id or --task-id"):
             kaizen("T3", **given)
@@ -487,7 +487,7 @@ def test_report_prints_waterfall_or_json(cli):
     assert cli("T3", "--trace-id", "@last", "--format", "json").json["total"]["wall_ms"] == 50
 
 
-def test_html_report_never_overwrites_a_file(kaizen, trace, root):
+def test_html_report_never_overwrites_file(kaizen, trace, root):
     made = kaizen("T3", trace_id=trace, format="html")
     kaizen("T3", trace_id=trace, format="html", out=str(root / "reports" / "t.html"))
 
@@ -497,7 +497,7 @@ def test_html_report_never_overwrites_a_file(kaizen, trace, root):
         kaizen("T3", trace_id=trace, format="html", out=str(root / "reports" / "t.html"))
 
 
-def test_out_writes_text_and_json_files(kaizen, trace, root):
+def test_trace_report_writes_text_and_json_files(kaizen, trace, root):
     kaizen("T3", trace_id=trace, out=str(root / "t.txt"))
     kaizen("T3", trace_id=trace, format="json", out=str(root / "t.json"))
 
@@ -505,11 +505,11 @@ def test_out_writes_text_and_json_files(kaizen, trace, root):
     assert json.loads((root / "t.json").read_text())["trace_ids"] == [trace]
 
 
-def test_report_without_database_is_not_found(cli):
+def test_trace_report_without_database_is_not_found(cli):
     assert cli("T3", "--trace-id", "@last").exit_code == 3
 
 
-def test_another_process_finds_the_trace(kaizen, trace, root):
+def test_trace_report_is_same_from_another_process(kaizen, trace, root):
     other = Door(str(root))
     try:
         assert other("T3", trace_id=trace, format="json") == kaizen(

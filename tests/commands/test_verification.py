@@ -43,7 +43,7 @@ def ids(kaizen, **filters):
 
 
 @pytest.mark.parametrize("conclusion", CONCLUSION)
-def test_verdict_needs_only_conclusion_and_summary(kaizen, verdict, conclusion):
+def test_verdict_with_only_conclusion_and_summary_is_recorded(kaizen, verdict, conclusion):
     added = verdict(conclusion.lower())
 
     assert (added["conclusion"], added["blocking"]) == (conclusion, conclusion in BLOCKING)
@@ -52,7 +52,7 @@ def test_verdict_needs_only_conclusion_and_summary(kaizen, verdict, conclusion):
 
 
 @pytest.mark.parametrize("given", [{"conclusion": "VERIFIED_ACCEPTABLE"}, {"summary": "S"}, {}])
-def test_verdict_without_either_is_usage_error(kaizen, given):
+def test_verdict_without_conclusion_or_summary_is_usage_error(kaizen, given):
     with pytest.raises(Usage, match="needs"):
         kaizen("Q2", **given)
 
@@ -114,13 +114,13 @@ def test_verdict_with_unknown_record_writes_nothing(kaizen, task, verdict, given
         "a b",
     ],
 )
-def test_evidence_that_is_no_id_is_stored_as_text(kaizen, verdict, text):
+def test_verdict_evidence_without_id_is_stored_as_text(kaizen, verdict, text):
     verdict(evidence=[text])
 
     assert kaizen("Q7", id="@last")["record"]["evidence"] == [text]
 
 
-def test_verdict_about_a_task_belongs_to_it(kaizen, task, verdict):
+def test_verdict_about_task_belongs_to_it(kaizen, task, verdict):
     id = task()
 
     assert verdict(about=id)["task_id"] == id
@@ -128,31 +128,31 @@ def test_verdict_about_a_task_belongs_to_it(kaizen, task, verdict):
 
 
 @pytest.mark.parametrize("conclusion", CONCLUSION)
-def test_blocking_verdict_without_findings_gets_a_hint(verdict, conclusion):
+def test_blocking_verdict_without_findings_gets_hint(verdict, conclusion):
     assert ("hint" in verdict(conclusion)) is (conclusion in BLOCKING)
     assert "hint" not in verdict(conclusion, findings=["It leaks."])
 
 
 @pytest.mark.parametrize("bad", [" ", "x" * 2_001, "a\0b", "\ud800"])
-def test_blank_summary_is_refused(verdict, bad):
+def test_verdict_with_blank_summary_is_refused(verdict, bad):
     with pytest.raises(Usage):
         verdict(summary=bad)
 
 
-def test_finding_with_secret_is_refused(kaizen, verdict):
+def test_verdict_with_secret_in_finding_is_refused(kaizen, verdict):
     with pytest.raises(Refused, match="--findings"):
         verdict(findings=["the token is ghp_" + "a1B2c3D4" * 5])
     with pytest.raises(NotFound):
         kaizen("Q9")  # not even the database was made
 
 
-def test_body_of_million_characters_is_stored(kaizen, verdict):
+def test_verdict_body_of_million_characters_is_stored(kaizen, verdict):
     verdict(body="ü" * 1_000_000)
 
     assert len(kaizen("Q7", id="@last")["record"]["body"]) == 1_000_000
 
 
-def test_same_op_id_gives_same_verdict(kaizen, task, verdict):
+def test_verdict_with_same_op_id_is_recorded_once(kaizen, task, verdict):
     id = task()
     first = verdict(task_id=id, op_id="verdict-1")
     again = verdict(task_id=id, op_id="verdict-1")
@@ -161,7 +161,7 @@ def test_same_op_id_gives_same_verdict(kaizen, task, verdict):
     assert len(rows(kaizen)) == 1
 
 
-def test_verdicts_on_test_records_are_purged(kaizen, task, verdict):
+def test_purge_removes_verdicts_on_test_records(kaizen, task, verdict):
     trial = task(test=True)
     on_task, cites = verdict(task_id=trial)["id"], verdict(evidence=[trial])["id"]
     kept = verdict(summary="Real.")["id"]
@@ -260,7 +260,7 @@ def test_test_verdict_supersedes_no_real_one(kaizen, task, verdict):
 # Q9
 
 
-def test_verdicts_are_found_by_each_filter(kaizen, task, verdict):
+def test_verdict_query_filters_by_every_option(kaizen, task, verdict):
     id = task()
     first = verdict(task_id=id, severity="high")["id"]
     second = verdict("VERIFIED_ACCEPTABLE", task_id=id)["id"]
@@ -278,7 +278,7 @@ def test_verdicts_are_found_by_each_filter(kaizen, task, verdict):
     assert kaizen("Q9", limit=2)["more"] and not kaizen("Q9", limit=3)["more"]
 
 
-def test_query_row_names_superseding_verdict(kaizen, task, verdict):
+def test_verdict_query_names_superseding_verdict(kaizen, task, verdict):
     id = task()
     old, new = verdict(task_id=id), verdict("VERIFIED_ACCEPTABLE", task_id=id)
     second, first = rows(kaizen)
@@ -294,7 +294,7 @@ def test_query_row_names_superseding_verdict(kaizen, task, verdict):
 @pytest.mark.parametrize(
     "words", ["100%", "'; DROP TABLE gotcha; --", '"', "NEAR(a b)", "*", "a" * 1_000]
 )
-def test_query_with_any_characters_succeeds(kaizen, verdict, words):
+def test_verdict_query_with_any_characters_succeeds(kaizen, verdict, words):
     added = verdict(findings=["It reached 100% of its disk."])["id"]
 
     assert ids(kaizen, query=words) == ([added] if words == "100%" else [])

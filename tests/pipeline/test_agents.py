@@ -28,7 +28,7 @@ def live(repo, door):
     )
 
 
-def test_honest_agent_is_accepted(live, repo):
+def test_run_of_honest_agent_is_accepted(live, repo):
     life = live("honest")
 
     assert [state["outcome"] for state in life.states()] == ["accepted"]
@@ -36,7 +36,7 @@ def test_honest_agent_is_accepted(live, repo):
     assert life.refusals() == []
 
 
-def test_lazy_agent_is_not_accepted(live, repo):
+def test_run_of_lazy_agent_is_not_accepted(live, repo):
     before = everything(repo)
     life = live("lazy")
 
@@ -82,14 +82,14 @@ def test_malicious_agent_changes_no_verdict(live, repo):
     assert everything(repo) == before
 
 
-def test_good_work_of_meddling_agent_is_accepted(live):
+def test_good_run_of_meddling_agent_is_accepted(live):
     life = live("meddler")
 
     assert [state["outcome"] for state in life.states()] == ["accepted"]
     assert {move["exit_code"] for move in life.moves} == {0}
 
 
-def test_agent_confusing_two_runs_is_accepted(live, repo):
+def test_both_runs_of_a_confused_agent_are_accepted(live, repo):
     life = live("confused")
 
     assert [state["outcome"] for state in life.states()] == ["accepted", "accepted"]
@@ -98,7 +98,7 @@ def test_agent_confusing_two_runs_is_accepted(live, repo):
     assert len(branches(repo)) == 2
 
 
-def test_parallel_answers_are_counted_once(live, cli, repo):
+def test_parallel_answers_to_one_step_count_once(live, cli, repo):
     begun = cli(
         *run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}
     ).json
@@ -124,7 +124,7 @@ def test_parallel_answers_are_counted_once(live, cli, repo):
     assert refused <= {(0, None), (4, "step_is_leased"), (6, "run_is_driven"), (6, "busy")}
 
 
-def test_agent_answer_to_model_run_is_refused_and_recorded(cli, root, repo, door, tmp_path):
+def test_agent_answer_to_model_run_is_refused(cli, root, repo, door, tmp_path):
     with server(Model(plan=[html()])) as serving:
         cli(*run_words(repo), env=environment(serving.url))
     records = Records(door)
@@ -147,7 +147,7 @@ def test_agent_answer_to_model_run_is_refused_and_recorded(cli, root, repo, door
         )
 
 
-def test_answer_without_verdict_has_not_passed_after_abort(root, repo, door, tmp_path):
+def test_unjudged_answer_of_aborted_run_is_reported_not_passed(root, repo, door, tmp_path):
     """P4 is killed between the answer and its verdict; then the run is aborted."""
     from .test_resume import kill_after
 

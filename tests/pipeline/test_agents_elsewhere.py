@@ -30,7 +30,7 @@ def live(door, repo, protocol):
     return lambda character: run_agents(door, character, repo, given=given, records=records)
 
 
-def test_malicious_agent_is_refused(live, protocol, repo, root):
+def test_every_cheat_of_malicious_agent_is_refused(live, protocol, repo, root):
     before = everything(repo)
     life = live("malicious")
 
@@ -57,7 +57,7 @@ def test_malicious_agent_is_refused(live, protocol, repo, root):
     assert [state["outcome"] for state in life.states()] == ["aborted"]
 
 
-def test_confused_agent_ends_as_protocol_allows(live, protocol, root):
+def test_confused_agent_gets_outcome_its_protocol_allows(live, protocol, root):
     life = live("confused")
     # The second run of codemode ends with its only illegal move.
     ends = {

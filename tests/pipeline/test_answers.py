@@ -25,11 +25,11 @@ AROUND = {
 
 
 @pytest.mark.parametrize("text", AROUND.values(), ids=AROUND)
-def test_text_around_an_object_is_ignored(text):
+def test_text_around_answer_object_is_ignored(text):
     assert validate_answer(text, Review).model_dump() == GOOD
 
 
-def test_braces_inside_strings_are_ignored():
+def test_braces_inside_json_strings_are_ignored():
     assert extract_json('x {"a": "}{ \\" }", "b": {"c": "\\\\"}} y') == {
         "a": '}{ " }',
         "b": {"c": "\\"},
@@ -62,7 +62,7 @@ def test_invalid_answer_names_its_fault(text, said):
     assert "Traceback" not in str(caught.value) and "pydantic" not in str(caught.value)
 
 
-def test_list_of_many_faults_is_cut():
+def test_long_list_of_answer_faults_is_cut():
     text = json.dumps({"title": "x", "criteria": [{"id": f"X{n}", "text": "y"} for n in range(12)]})
 
     with pytest.raises(AnswerRefused) as caught:

@@ -125,7 +125,7 @@ def test_recorded_command_runs_in_adopted_project(cli, root, tmp_path, door):
     assert later().returncode == 2
 
 
-def test_function_against_requirement_is_rejected(cli, root, tmp_path):
+def test_function_that_contradicts_requirement_is_rejected(cli, root, tmp_path):
     session = Session(cli, root, tmp_path, BROKEN).begin()
     last = session.through(*WHOLE)
 
@@ -154,7 +154,7 @@ def more_text(count):
     return MORE.replace('"S8"', ", ".join(f'"S{number}"' for number in (8, *range(13, count + 1))))
 
 
-def test_two_more_rounds_are_allowed(session):
+def test_codemode_allows_two_extra_rounds(session):
     session.through("exploration-plan")
     count = len(CODES)
     codes = iter(f"slugify('{letter} z')" for letter in "abcdefghijklmnopqrstuvw")
@@ -208,7 +208,7 @@ def test_existing_fixture_is_not_overwritten(session):
         (["--function", "app.text:slugify"], "function_without_use"),
     ],
 )
-def test_codemode_needs_function_and_others_refuse_it(cli, tmp_path, words, code):
+def test_function_option_is_required_only_by_codemode(cli, tmp_path, words, code):
     repo = repository(tmp_path / "app", {"app/text.py": SOURCE})
     done = cli("P1", *words, "--driver", "agent", "--request", "x", "--repo", str(repo), "--json")
 

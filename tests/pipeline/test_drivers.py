@@ -113,12 +113,12 @@ def test_error_has_cost_of_earlier_requests(driving):
     }
 
 
-def test_one_unknown_usage_makes_sum_unknown(driving):
+def test_one_reply_without_usage_makes_total_unknown(driving):
     with ModelServer([Answer(tool_calls=[("list", {})], usage=None), Answer(BRIEF)]) as server:
         assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION).tokens_in is None
 
 
-def test_scout_without_calls_left_is_asked_without_tools(driving):
+def test_scout_that_spent_its_calls_gets_no_tools(driving):
     def script(request):
         return (
             Answer(tool_calls=[("list", {}), ("grep", {"text": "def"}), ("list", {})])
@@ -140,7 +140,7 @@ def test_scout_without_calls_left_is_asked_without_tools(driving):
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_server_without_tools_is_remembered(driving, status):
+def test_server_that_rejects_tools_is_not_offered_them_again(driving, status):
     def script(request):
         if "tools" in request:
             return Answer(

@@ -36,7 +36,7 @@ def test_files_are_created_changed_and_deleted(target):
 @pytest.mark.parametrize(
     "path", ["../target-evil/x", "/etc/x", "a/../../target-evil/x", ".git/config", "..", "a\\b"]
 )
-def test_path_outside_folder_is_refused_before_writing(target, path):
+def test_path_outside_folder_refuses_every_write(target, path):
     with pytest.raises(EditRefused):
         write_changes(str(target), {"fine.py": b"x", path: b"evil"})
 
@@ -45,7 +45,7 @@ def test_path_outside_folder_is_refused_before_writing(target, path):
 
 
 @pytest.mark.parametrize("data", [b"evil", None])
-def test_links_are_not_followed(target, data):
+def test_writing_through_symbolic_link_is_refused(target, data):
     outside = target.parent / "target-evil"
     (target / "folder").symlink_to(outside)
     (target / "file").symlink_to(outside / "x")
@@ -57,7 +57,7 @@ def test_links_are_not_followed(target, data):
     assert os.listdir(outside) == ["x"] and (outside / "x").read_text() == "untouched"
 
 
-def test_hard_link_is_replaced(target):
+def test_writing_to_hard_link_leaves_other_file_unchanged(target):
     outside = target.parent / "target-evil" / "x"
     os.link(outside, target / "x")
 
@@ -66,7 +66,7 @@ def test_hard_link_is_replaced(target):
     assert outside.read_text() == "untouched" and (target / "x").read_bytes() == b"mine"
 
 
-def test_pipe_and_folder_are_refused(target):
+def test_writing_to_pipe_or_folder_is_refused(target):
     os.mkfifo(target / "pipe")
     (target / "folder").mkdir()
 

@@ -38,7 +38,7 @@ def refusal(text, base=BASE, **more):
     return str(caught.value)
 
 
-def test_block_replaces_its_lines():
+def test_edit_block_replaces_matched_lines():
     changes = apply_text(
         block("app/main.py", '    return {"hello": "world"}', '    return {"hello": "you"}')
     )
@@ -46,13 +46,13 @@ def test_block_replaces_its_lines():
     assert changes == {"app/main.py": APP.replace("world", "you").encode()}
 
 
-def test_whole_file_is_written_and_another_deleted():
+def test_one_answer_writes_and_deletes_whole_files():
     changes = apply_text("FILE: new/x.py\n<<<<<<< WHOLE\nx = 1\n>>>>>>> END\n\nDELETE: README.md\n")
 
     assert changes == {"new/x.py": b"x = 1\n", "README.md": None}
 
 
-def test_prompt_example_can_be_parsed():
+def test_edit_example_in_prompt_can_be_parsed():
     assert [edit.kind for edit in edits.parse_edits(edits.FORMAT)] == ["whole", "replace"]
 
 
@@ -84,7 +84,7 @@ LENIENT = {
 
 
 @pytest.mark.parametrize("text", LENIENT.values(), ids=LENIENT)
-def test_sloppy_form_is_accepted(text):
+def test_answer_with_sloppy_format_is_accepted(text):
     assert apply_text(text) == {"app/main.py": HEALTH.encode()}
 
 
@@ -106,11 +106,11 @@ LENIENT_BLOCKS = {
 
 
 @pytest.mark.parametrize("text", LENIENT_BLOCKS.values(), ids=LENIENT_BLOCKS)
-def test_sloppy_block_is_accepted(text):
+def test_edit_block_with_sloppy_format_is_accepted(text):
     assert apply_text(text) == {"app/main.py": APP.replace("world", "you").encode()}
 
 
-def test_path_applies_to_following_blocks():
+def test_edit_block_without_path_uses_previous_path():
     second = block("", "app = FastAPI()", "app = FastAPI(title='x')").partition("\n")[2]
     changes = apply_text(block("app/main.py", RETURN, NEW) + "\nand\n" + second)
 
@@ -136,11 +136,11 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("text, said", MALFORMED.items())
-def test_ambiguous_answer_is_refused(text, said):
+def test_ambiguous_edit_answer_is_refused(text, said):
     assert said in refusal(text)
 
 
-def test_refusal_names_nearest_place_and_differing_line():
+def test_refusal_names_nearest_match_and_differing_line():
     said = refusal(block("app/main.py", '@app.get("/")\ndef root() -> dict[str, int]:', "pass"))
 
     assert said.startswith("Block 1 (app/main.py) matches nothing in the file.")
@@ -148,13 +148,13 @@ def test_refusal_names_nearest_place_and_differing_line():
     assert "'def root() -> dict[str, str]:'" in said and "'def root() -> dict[str, int]:'" in said
 
 
-def test_similar_line_is_named_as_nearest():
+def test_refusal_names_most_similar_line():
     assert "lines 3-3" in refusal(block("app/main.py", "app = FastApi()", "app = None"))
     assert "No line of the file resembles" in refusal(block("app/main.py", "zzzzzzzz", "y"))
     assert "the file ends before" in refusal(block("app/main.py", RETURN + "\nmore", "y"))
 
 
-def test_block_with_two_places_is_refused():
+def test_edit_block_that_matches_twice_is_refused():
     assert "fits in 2 places, at lines 1, 3" in refusal(
         block("a.py", "x", "y"), {"a.py": b"x\nz\nx\n"}
     )
@@ -162,11 +162,11 @@ def test_block_with_two_places_is_refused():
     assert "fits in 2 places" in refusal(block("a.py", "x", "y"), {"a.py": b" x\nz\n\tx\n"})
 
 
-def test_exact_match_precedes_looser_ones():
+def test_exact_match_is_preferred_to_loose_matches():
     assert apply_text(block("a.py", "x", "y"), {"a.py": b" x\nx\nx \n"}) == {"a.py": b" x\ny\nx \n"}
 
 
-def test_one_bad_edit_refuses_all():
+def test_one_invalid_edit_refuses_all_edits():
     good, bad = block("app/main.py", RETURN, NEW), block("README.md", "# Ap", "# B")
 
     assert "Block 2 (README.md)" in refusal(good + bad)
@@ -193,7 +193,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text, said", REFUSED.items(), ids=range(len(REFUSED)))
-def test_impossible_edits_are_refused(text, said):
+def test_edits_that_cannot_apply_are_refused(text, said):
     assert said in refusal(text)
 
 
@@ -201,16 +201,16 @@ def test_impossible_edits_are_refused(text, said):
     "data, said",
     [(b"a\0b", "not a text file"), (b"\xff\xfe", "not a text"), (b"x" * 1_000_001, "bytes")],
 )
-def test_binary_and_huge_files_are_refused(data, said):
+def test_edit_of_binary_or_huge_file_is_refused(data, said):
     assert said in refusal("FILE: b\n<<<<<<< WHOLE\nx\n>>>>>>> END", {"b": data})
     assert said in refusal(block("b", "x", "y"), {"b": data})
 
 
-def test_empty_search_creates_file():
+def test_edit_with_empty_search_creates_file():
     assert apply_text(block("new.py", "", "x = 1")) == {"new.py": b"x = 1\n"}
 
 
-def test_marker_already_in_file_is_allowed():
+def test_conflict_marker_already_in_file_is_allowed():
     base = {"a.md": b"<<<<<<< HEAD\nx\n"}
 
     assert apply_text(block("a.md", "x", "y"), base) == {"a.md": b"<<<<<<< HEAD\ny\n"}
@@ -225,7 +225,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_paths_outside_root_are_refused(path):
+def test_edit_of_path_outside_root_is_refused(path):
     with pytest.raises(EditRefused, match="refused"):
         edits.apply_edits([Edit("whole", path, text=("x",), number=1)], BASE.get)
 
@@ -233,24 +233,24 @@ def test_paths_outside_root_are_refused(path):
 @pytest.mark.parametrize(
     "path", ["app/main.py", "./app//main.py", "a b/ü.py", ".github/x.yml", ".gitignore", "con_x.py"]
 )
-def test_ordinary_paths_are_allowed(path):
+def test_edits_of_unusual_but_safe_paths_are_allowed(path):
     assert len(edits.apply_edits([Edit("whole", path, text=("x",))], BASE.get)) == 1
 
 
 @pytest.mark.parametrize("path", ["App/main.py", "app/MAIN.py", "readme.md", "app", "README.md/x"])
-def test_clashing_path_is_refused(path):
+def test_edit_of_path_that_clashes_is_refused(path):
     text = f"FILE: {path}\n<<<<<<< WHOLE\nx\n>>>>>>> END"
 
     assert refusal(text, existing_paths=BASE)
 
 
-def test_new_files_differing_in_case_are_refused():
+def test_new_files_that_differ_only_in_case_are_refused():
     assert "treat the two paths as one" in refusal(
         "FILE: A.py\n```\nx\n```\nFILE: a.py\n```\nx\n```\n"
     )
 
 
-def test_symbolic_link_is_refused():
+def test_edit_of_symbolic_link_is_refused():
     text = "FILE: app/sub/x.py\n<<<<<<< WHOLE\nx\n>>>>>>> END"
 
     for link in ("app", "app/sub", "app/sub/x.py"):
@@ -273,7 +273,7 @@ def test_replacing_lines_keeps_line_ends_and_bom(base, text, new):
     assert edits.apply_edits([Edit("replace", "x", ("b",), text)], {"x": base}.get) == {"x": new}
 
 
-def test_whole_file_keeps_line_ends():
+def test_whole_file_edit_keeps_line_ends():
     whole = [Edit("whole", "x", text=("1", "2"))]
 
     assert edits.apply_edits(whole, {"x": b"a\r\nb\r\n"}.get) == {"x": b"1\r\n2\r\n"}
@@ -281,13 +281,13 @@ def test_whole_file_keeps_line_ends():
     assert edits.apply_edits([Edit("whole", "x")], {"x": b"a\n"}.get) == {"x": b""}
 
 
-def test_unchanged_lines_keep_trailing_blanks():
+def test_edit_keeps_trailing_blanks_of_unchanged_lines():
     edit = Edit("replace", "x", ("a", "b", "c"), ("a", "B", "c"))
 
     assert edits.apply_edits([edit], {"x": b"a  \nb\t\nc \n"}.get) == {"x": b"a  \nB\nc \n"}
 
 
-def test_trailing_blanks_can_be_removed():
+def test_edit_can_remove_trailing_blanks():
     assert edits.apply_edits([Edit("replace", "x", ("a  ",), ("a",))], {"x": b"a  \n"}.get) == {
         "x": b"a\n"
     }
@@ -316,7 +316,7 @@ def test_trailing_blanks_can_be_removed():
         ),
     ],
 )
-def test_indentation_of_base_is_kept(base, search, text, new):
+def test_replacement_keeps_indentation_of_base_file(base, search, text, new):
     assert edits.apply_edits([Edit("replace", "x", search, text)], {"x": base}.get) == {"x": new}
 
 
@@ -359,7 +359,7 @@ def is_marker(line):
         max_size=4,
     )
 )
-def test_rendered_edits_parse_back(written):
+def test_rendered_edits_parse_to_the_same_edits(written):
     assume(
         not any(
             OPENING.match(line) or CLOSING.match(line)
@@ -373,7 +373,7 @@ def test_rendered_edits_parse_back(written):
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_random_edits_give_intended_result(data):
+def test_random_valid_edits_give_intended_files(data):
     crlf, last = data.draw(st.sampled_from(["\n", "\r\n"])), data.draw(st.booleans())
     kept = data.draw(st.lists(LINES, min_size=2, max_size=12, unique=True))
     cut = data.draw(st.integers(0, len(kept) - 1))
@@ -408,7 +408,7 @@ GARBAGE = st.lists(
 
 @settings(max_examples=500, deadline=None)
 @given(GARBAGE)
-def test_garbage_is_parsed_or_refused(lines):
+def test_fuzzed_edit_text_is_parsed_or_refused(lines):
     try:
         changes = apply_text("\n".join(lines), existing_paths=BASE)
     except EditRefused as error:

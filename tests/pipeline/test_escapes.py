@@ -199,7 +199,7 @@ def test_fork_bomb_is_limited_and_killed(strongest, folder, monkeypatch):
     assert list_processes_in(folder) == []
 
 
-def test_daemon_ends_with_the_run(strongest, folder):
+def test_daemon_started_in_sandbox_is_killed_with_run(strongest, folder):
     run_boxed(
         folder,
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n",

@@ -127,7 +127,7 @@ def test_weak_tests_are_returned_to_test_writer(factory, tmp_path):
     assert run.answer["build_attempts"] == 1
 
 
-def test_failing_base_is_refused_unless_allowed(factory, tmp_path):
+def test_base_with_failing_tests_is_refused_unless_allowed(factory, tmp_path):
     broken = {"tests/test_old.py": "def test_old() -> None:\n    assert 1 == 2\n"}
     repo = target(tmp_path / "targetapp", ONLY_TEST, {**PLAIN_FILES, **broken})
     before = everything(repo)
@@ -169,7 +169,7 @@ def test_src_layout_without_tests_is_accepted(factory, tmp_path):
     assert run.card["gates"][1]["says"] == "0 tests pass on the base."
 
 
-def test_missing_tool_blocks_with_install_command(factory, tmp_path):
+def test_missing_tool_blocks_run_with_install_command(factory, tmp_path):
     repo = target(tmp_path / "targetapp")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(repo / ".venv")], check=True)
     run = factory(Model(), repo=repo, python=".venv/bin/python")
@@ -179,7 +179,7 @@ def test_missing_tool_blocks_with_install_command(factory, tmp_path):
     assert "uv pip install --python .venv/bin/python ruff" in run.answer["findings"][0]
 
 
-def test_broken_tools_block_before_the_build(factory, tmp_path):
+def test_broken_tools_block_run_before_the_build(factory, tmp_path):
     repo = target(tmp_path / "targetapp")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(repo / ".venv")], check=True)
     (packages,) = (repo / ".venv").glob("lib/python3*/site-packages")
@@ -245,7 +245,7 @@ FAST_CASES = {  # expected reason -> answers of the builder and the test writer
 
 
 @pytest.mark.parametrize("reason", FAST_CASES)
-def test_fast_gates_decide_like_real_ones(tmp_path, root, reason):
+def test_fast_test_gates_decide_like_real_gates(tmp_path, root, reason):
     repo = target(tmp_path / "targetapp", QUICK)
     run = {
         "id": "run_1",

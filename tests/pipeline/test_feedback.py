@@ -28,7 +28,7 @@ PLANNED = [judged("plan", 1, "pass"), judged("scout", 1, "pass")]
 F401, F841 = "app/main.py:2:F401:`os` imported but unused", "app/main.py:9:F841:`x` is never used"
 
 
-def test_first_attempt_has_no_feedback():
+def test_first_attempt_gets_no_feedback():
     assert write_feedback([], "plan", PLANS) == ""
     assert write_feedback(PLANNED, "build", PLANS) == ""
 
@@ -74,7 +74,7 @@ def test_feedback_keeps_failures_of_later_gates():
     assert "must not come back" not in said
 
 
-def test_step_gets_only_its_own_failures():
+def test_feedback_for_a_step_omits_failures_of_others():
     history = [
         *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F401), judged("build", 2, "pass"),
         judged("validate", 2, "pass"), judged("tests", 1, "pass"),
@@ -85,7 +85,7 @@ def test_step_gets_only_its_own_failures():
     assert "F401" not in write_feedback(history, "tests", PLANS)
 
 
-def test_feedback_names_form_fault_once():
+def test_feedback_names_malformed_answer_only_once():
     text = "The answer has no block."
     said = write_feedback(
         [*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build", PLANS
@@ -94,7 +94,7 @@ def test_feedback_names_form_fault_once():
     assert said.count(text) == 1
 
 
-def test_new_plan_drops_older_failures():
+def test_feedback_after_new_plan_drops_older_failures():
     history = [
         *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F401),
         judged("build", 2, "ambiguous", ":0:ambiguous:which one?"),

@@ -56,7 +56,7 @@ def start():
     return machine.initial_state(FACTORY)
 
 
-def test_passing_every_step_is_accepted(start):
+def test_run_that_passes_every_step_is_accepted(start):
     state = passed(start, *ALL)
 
     assert (state["phase"], state["outcome"]) == ("ending", "accepted")
@@ -107,7 +107,7 @@ def test_failed_check_returns_to_builder(start):
     assert passed(state, "build", "validate")["step"] == "test"
 
 
-def test_weak_tests_are_written_again(start):
+def test_weak_test_verdict_returns_to_test_step(start):
     state = go(passed(start, *ALL[:6]), "started")
     state = go(state, "judged", reason="weak", fingerprint="one")
 
@@ -148,7 +148,7 @@ def test_spent_budget_ends_the_run(start, name, spent):
     assert (state["outcome"], state["why"]) == ("exhausted", f"the budget of {name} is spent")
 
 
-def test_pause_costs_time_but_no_question(start):
+def test_pause_spends_seconds_but_no_model_call(start):
     protocol = machine_with(asks=1, seconds=10)
     asked = go(start, "asked")
     paused = machine.next_state(
@@ -188,7 +188,7 @@ def machine_with(**budget):
     return Protocol({**FACTORY.definition, "budget": budget})
 
 
-def test_failed_step_never_counts_as_passed():
+def test_kept_step_that_later_failed_runs_again():
     """A step with `keep` is skipped only if its last verdict was a pass."""
     steps = {name: dict(step) for name, step in FACTORY.definition["steps"].items()}
     steps["tests"]["next"] = {**steps["tests"]["next"], "check": "build"}
@@ -210,7 +210,7 @@ def test_unreported_usage_is_unknown_not_zero(start):
     assert state["usage_unknown"] == 1 and state["spent"]["seconds"] == 2
 
 
-def test_ambiguous_spec_is_planned_again_once(start):
+def test_ambiguous_spec_returns_to_plan_only_once(start):
     state = go(passed(start, "plan", "ready", "scout"), "asked", "answered")
     state = go(state, "judged", reason="ambiguous", fingerprint="one")
     assert state["step"] == "plan"
@@ -219,7 +219,7 @@ def test_ambiguous_spec_is_planned_again_once(start):
     assert go(state, "judged", reason="ambiguous", fingerprint="two")["outcome"] == "failed"
 
 
-def test_new_spec_requires_new_tests(start):
+def test_tests_are_written_again_after_new_spec(start):
     state = passed(start, *ALL[:6])
     state = go(go(state, "started"), "judged", reason="check", fingerprint="one")
     state = go(go(state, "asked", "answered"), "judged", reason="ambiguous", fingerprint="two")
@@ -233,7 +233,7 @@ def test_missing_tool_blocks_the_run(start):
     assert go(state, "judged", reason="missing")["outcome"] == "blocked"
 
 
-def test_lease_excludes_others_until_it_ends(start):
+def test_lease_excludes_other_agents_until_it_ends(start):
     held = go(start, "leased")
     with pytest.raises(machine.IllegalEvent, match="a has the lease"):
         go(held, "leased", holder="b")

@@ -129,7 +129,7 @@ def test_forged_git_object_is_not_delivered(agent, tmp_path):
     )
 
 
-def test_folder_in_place_of_lock_is_refused(agent):
+def test_folder_in_place_of_lock_file_is_refused(agent):
     for name in ("lock", "trace.jsonl"):
         (agent.folder / name).unlink()
         (agent.folder / name).mkdir()
@@ -142,7 +142,7 @@ def test_folder_in_place_of_lock_is_refused(agent):
     assert agent.turn["outcome"] == "accepted"
 
 
-def test_identical_brief_passes_after_new_spec(agent):
+def test_unchanged_brief_is_accepted_again_after_new_spec(agent):
     agent.go_on("build")
     agent.hand_in("AMBIGUOUS: which status?")
     agent.hand_in(GOOD["plan"][0].replace("keeps its answer", "keeps its answer and its status"))
@@ -151,7 +151,7 @@ def test_identical_brief_passes_after_new_spec(agent):
     assert (again["step"], again["attempt"], again["passed"]) == ("scout", 2, True)
 
 
-def test_answer_with_gate_key_is_accepted(agent):
+def test_answer_file_with_a_gate_key_is_accepted(agent):
     agent.go_on("build")
     reply = agent.hand_in(
         whole("app/prices.json", '{"tier": "gold", "gate": "north"}\n') + GOOD["build"][0]

@@ -67,7 +67,7 @@ def test_terminal_shows_live_line_then_verdict():
     assert "review 1  0 s" in seen and re.search(r"\r +\r$", seen)  # wiped: it did not end
 
 
-def test_live_line_is_drawn_ten_times_a_second():
+def test_live_line_is_drawn_at_most_every_100_ms():
     _, seen, _ = on_terminal()
     seconds = float(re.search(r"check  ([\d.]+) s", seen)[1])
 
@@ -75,7 +75,7 @@ def test_live_line_is_drawn_ten_times_a_second():
 
 
 @pytest.mark.parametrize("columns", [1, 5, 12])
-def test_line_fits_a_narrow_terminal(columns):
+def test_live_line_fits_a_narrow_terminal(columns):
     out, seen, code = on_terminal(columns)
     drawn = [line for line in re.split(r"[\r\n]+", seen) if line[:1] in "|/-\\" and line]
 
@@ -110,7 +110,7 @@ def test_progress_without_stderr_does_not_fail(monkeypatch):
         progress.close()
 
 
-def test_verdict_without_begun_step_shows_zero_seconds(capsys):
+def test_verdict_of_step_never_begun_shows_zero_seconds(capsys):
     Progress().end_step("review", 1, Verdict("check", "no", [Finding("a", "b")]))
 
     assert capsys.readouterr().err == "review 1  check  0.0 s  1 finding\n"

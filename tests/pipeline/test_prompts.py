@@ -65,7 +65,7 @@ def test_prompt_example_matches_its_contract(contract):
     ("request_", "shown"),
     [("add a /health endpoint", "GET /zone"), ("add slug(text) in app/text.py", "double(3)")],
 )
-def test_plan_example_fits_kind_of_request(asks, request_, shown):
+def test_plan_prompt_example_matches_kind_of_request(asks, request_, shown):
     system, _ = asks("plan", request=request_)
 
     assert shown in validate_answer(system, MODELS["spec"]).model_dump()["criteria"][0]["text"]
@@ -77,7 +77,7 @@ def test_builder_sees_whole_small_repository(asks):
     assert "=== app/main.py\nfrom fastapi import FastAPI" in user
 
 
-def test_existing_file_is_not_listed_as_new(asks):
+def test_builder_prompt_never_lists_existing_file_as_new(asks):
     _, user = asks(
         "build",
         scout={"files": ["tests/test_main.py"], "new_files": ["app/__init__.py", "app/main.py"]},
@@ -95,7 +95,7 @@ def test_builder_sees_cited_files_of_large_repository(asks):
     assert len(user) < 2 * ROOM_CHARS
 
 
-def test_builder_prompt_omits_refused_paths(asks):
+def test_builder_prompt_omits_paths_it_may_not_write(asks):
     files = ["tests/test_main.py", "pyproject.toml", "app/main.py"]
     brief = {"files": files, "new_files": ["tests/test_health.py", "app/health.py"]}
     _, user = asks("build", {"pyproject.toml": "[tool.ruff]\n"}, scout=brief)
@@ -106,7 +106,7 @@ def test_builder_prompt_omits_refused_paths(asks):
     assert "test_main" not in user and "test_health" not in user
 
 
-def test_prior_art_without_path_is_dropped(asks):
+def test_builder_prompt_omits_prior_art_without_path(asks):
     art = ["The /health endpoint is there already", "app/main.py makes the app"]
     _, user = asks("build", scout={"files": ["app/main.py"], "prior_art": art})
 
@@ -128,7 +128,7 @@ def test_plan_grants_only_requested_paths(request_, counts):
     assert StepContext(FACTORY, request_, {"plan": plan}).spec["grants"] == counts
 
 
-def test_file_with_two_versions_is_refused(tmp_path, root):
+def test_answer_with_two_versions_of_file_is_refused(tmp_path, root):
     repo = repository(tmp_path / "target", FASTAPI)
     run = {
         "id": "run_1",
@@ -193,7 +193,7 @@ def test_plan_without_requested_names_is_refused(request_, forgets):
     ] == forgets
 
 
-def test_test_writer_gets_an_unused_path(asks):
+def test_test_writer_is_given_an_unused_file_name(asks):
     _, user = asks(
         "tests",
         {"tests/test_add_a_health_endpoint.py": "def test_nothing() -> None:\n    assert 1 == 1\n"},
@@ -209,7 +209,7 @@ def test_test_writer_sees_fixtures_but_not_assertions(asks):
     assert "def test_root" not in user
 
 
-def test_example_keeps_fixtures_without_tests():
+def test_example_for_test_writer_keeps_only_fixtures():
     kept = "import pytest\n\n\n@pytest.fixture\ndef one():\n    return 1\n"
     tests = "\n\n@pytest.mark.slow\ndef test_one(one):\n    assert one == 1\n\n\nclass TestTwo:\n    x = 1\n"
 
@@ -218,12 +218,12 @@ def test_example_keeps_fixtures_without_tests():
     assert strip_tests("def test_one(:\n") == "def test_one(:\n"
 
 
-def test_deletion_is_explained_when_requested():
+def test_builder_prompt_explains_deletion_only_when_requested():
     assert "DELETE" not in edits.describe_format([], "- C1: GET /health answers")
     assert "DELETE" in edits.describe_format([], "- C1: app/old.py is removed")
 
 
-def test_blocks_are_explained_for_long_files():
+def test_edit_blocks_are_explained_only_for_long_files():
     assert [edit.kind for edit in edits.parse_edits(edits.describe_format(["x = 1\n" * 199]))] == [
         "whole"
     ]
@@ -255,7 +255,7 @@ def test_template_subprocess_finds_jinja(tmp_path):
     assert done.stdout == "made\n", done.stderr
 
 
-def test_missing_python_raises_unavailable(monkeypatch):
+def test_rendering_without_python_raises_unavailable(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(Unavailable):

@@ -226,14 +226,14 @@ def test_shipped_protocol_has_no_faults(name):
 
 
 @pytest.mark.parametrize("change, says", CASES.values(), ids=CASES)
-def test_each_fault_is_reported(change, says):
+def test_each_protocol_fault_is_reported(change, says):
     faults = find_faults(changed(change))
 
     assert any(says in fault for fault in faults), faults
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 3, {}, {"steps": []}])
-def test_data_of_wrong_shape_has_faults(given):
+def test_protocol_of_wrong_shape_has_faults(given):
     assert find_faults(given)
 
 
@@ -252,7 +252,7 @@ def test_data_of_wrong_shape_has_faults(given):
         ("a: !!timestamp x\n", "AttributeError"),
     ],
 )
-def test_misleading_yaml_is_refused_with_its_line(text, says):
+def test_error_for_misleading_yaml_names_the_line(text, says):
     with pytest.raises(Refused) as refused:
         yaml_file.parse_yaml(text, "x.yml")
 

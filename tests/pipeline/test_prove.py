@@ -5,7 +5,7 @@ from kaizen_components.pipeline.protocol import list_shipped, load_shipped
 from kaizen_components.pipeline.protocols import prove
 
 
-def test_proof_with_unexpected_verdict_fails(monkeypatch, tmp_path):
+def test_fixture_with_unexpected_verdict_fails_its_proof(monkeypatch, tmp_path):
     (tmp_path / "factory.yml").write_text(
         "plan:\n  - {name: wrong, answer: prose, expects: pass}\n"
     )

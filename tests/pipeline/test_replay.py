@@ -290,7 +290,7 @@ def test_changed_state_machine_is_reported_as_difference(kaizen, run, monkeypatc
     )
 
 
-def test_missing_objection_is_reported_as_difference(kaizen, run, monkeypatch):
+def test_objection_that_disappears_on_replay_is_reported(kaizen, run, monkeypatch):
     spec = json.dumps({**SPEC, "out_of_scope": ["app/__init__.py"]})
     made = run(
         Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')])
@@ -392,7 +392,7 @@ def test_replay_driver_uses_the_recorded_repo(kaizen, run, tmp_path, monkeypatch
     assert again(kaizen, made)["outcome"] == "accepted"
 
 
-def test_changed_file_blocks_the_replay_driver(kaizen, run, tmp_path):
+def test_changed_file_in_prompt_blocks_the_replay_driver(kaizen, run, tmp_path):
     made = run(Model())
     other = clone(tmp_path)
     write(other, {"app/main.py": FASTAPI["app/main.py"].replace("targetapp", "another")})
@@ -443,7 +443,7 @@ def test_killed_replay_can_be_resumed(cli, root, tmp_path):
         ({"request": "x"}, Usage, "missing_option"),
     ],
 )
-def test_invalid_replay_is_refused_before_recording(kaizen, words, error, code):
+def test_invalid_replay_is_refused_and_records_no_run(kaizen, words, error, code):
     kaizen("W1", title="So that", summary="there is a database")
     with pytest.raises(error) as caught:
         kaizen("P1", **words)
@@ -455,7 +455,7 @@ def test_invalid_replay_is_refused_before_recording(kaizen, words, error, code):
 # The records of a replay
 
 
-def test_question_is_recorded_without_secrets(kaizen, run, root):
+def test_recorded_question_has_no_secrets(kaizen, run, root):
     secret = "ghp_" + "a1B2" * 9
     run(Model(), files={"app/main.py": FASTAPI["app/main.py"] + f'KEY = "{secret}"\n'})
     (asked,) = kaizen.store.reader().tuples(

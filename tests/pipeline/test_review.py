@@ -30,18 +30,18 @@ def rules(changes, **spec):
         "modify the file app/db.py",
     ],
 )
-def test_path_out_of_scope_is_an_objection(text):
+def test_change_of_path_out_of_scope_raises_objection(text):
     assert rules({"app/db.py": b"x = 1\n"}, out_of_scope=[text]) == [("out-of-scope", "app/db.py")]
 
 
 @pytest.mark.parametrize(
     "text", ["Other routes in app/main.py", "Any other route", "New functions beside app/main.py"]
 )
-def test_file_mentioned_as_place_may_change(text):
+def test_out_of_scope_location_does_not_forbid_its_file(text):
     assert rules({"app/main.py": b"x = 1\n"}, out_of_scope=[text]) == []
 
 
-def test_new_dependency_is_an_objection():
+def test_new_dependency_raises_objection():
     assert rules({"requirements.txt": b"requests\n"}) == [("dependency", "requirements.txt")]
     assert rules({"app/main.py": b"import json\nimport requests\n"}) == [
         ("dependency", "app/main.py")
@@ -75,7 +75,7 @@ def test_import_of_added_or_required_module_is_allowed(path, source):
 @pytest.mark.parametrize(
     "path", ["backend/requirements.txt", "frontend/package.json", "package-lock.json", "x/uv.lock"]
 )
-def test_dependency_file_in_any_folder_is_objection(path):
+def test_changed_dependency_file_in_any_folder_raises_objection(path):
     assert rules({path: b"{}"}) == [("dependency", path)]
 
 
@@ -107,14 +107,14 @@ def test_plan_grants_only_requested_paths(request_, counts):
     assert filter_grants(GRANTS, request_) == counts
 
 
-def test_rejection_without_criterion_is_refused():
+def test_review_rejection_without_criterion_is_refused():
     with pytest.raises(AnswerRefused, match="criterion"):
         validate_answer(
             '{"verdict": "reject", "reasons": [{"text": "I do not like it"}]}', MODELS["review"]
         )
 
 
-def test_changed_schema_needs_a_grant():
+def test_changed_database_schema_needs_a_grant():
     change = {"migrations/002.sql": b"CREATE TABLE x (y);\n"}
 
     assert rules(change) == [("schema", "migrations/002.sql")]

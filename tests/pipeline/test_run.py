@@ -118,7 +118,7 @@ def test_answer_with_outside_path_is_asked_again(quick, tmp_path, path):
     assert not (run.repo / ".git" / "hooks" / "post-checkout").exists()
 
 
-def test_repeated_hostile_answer_makes_run_stuck(quick, tmp_path):
+def test_three_answers_with_outside_path_make_run_stuck(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     before = everything(repo)
     run = quick(Model(build=[whole("../x", "owned\n")]), repo=repo)
@@ -130,7 +130,7 @@ def test_repeated_hostile_answer_makes_run_stuck(quick, tmp_path):
     assert everything(repo) == before
 
 
-def test_change_of_protected_file_is_sent_back(quick):
+def test_change_of_protected_file_returns_to_builder(quick):
     model = Model(
         build=[
             GOOD["build"][0] + whole("tests/test_main.py", "def test_root():\n    assert True\n")
@@ -142,7 +142,7 @@ def test_change_of_protected_file_is_sent_back(quick):
     assert "tests/test_main.py is protected" in model.questions("build")[1]
 
 
-def test_builder_may_call_spec_ambiguous_once(quick):
+def test_builder_may_return_ambiguous_spec_only_once(quick):
     model = Model(build=["AMBIGUOUS: which status?", GOOD["build"][0]])
     run = quick(model)
 
@@ -179,7 +179,7 @@ def test_builder_may_call_spec_ambiguous_once(quick):
         ("review", '{"verdict": "maybe"}', "verdict"),
     ],
 )
-def test_unusable_answer_is_charged_and_asked_again(quick, step, bad, told):
+def test_malformed_answer_is_charged_and_asked_again(quick, step, bad, told):
     model = Model(**{step: [bad, GOOD[step][0]]})
     run = quick(model)
 
@@ -188,7 +188,7 @@ def test_unusable_answer_is_charged_and_asked_again(quick, step, bad, told):
     assert run.answer["tokens_in"] == 11 * 6 and run.answer["rejected_answers"] == 1
 
 
-def test_prose_and_fences_around_answer_are_tolerated(quick):
+def test_prose_and_fences_around_answer_are_ignored(quick):
     model = Model(
         plan=[
             f"Sure! Here is the plan:\n```json\n{json.dumps(SPEC, indent=1)}\n```\nDoes that help?"
@@ -206,7 +206,7 @@ REFUSED = [
 ]
 
 
-def test_two_refused_patches_request_whole_files(quick):
+def test_builder_is_asked_for_whole_files_after_two_refusals(quick):
     model = Model(build=[*REFUSED[:2], GOOD["build"][0]])
     quick(model)
 
@@ -234,7 +234,7 @@ def test_spent_budget_ends_the_run_exhausted(quick, tmp_path, budget, why):
     assert everything(repo) == before
 
 
-def test_target_settings_limit_the_budget(quick):
+def test_budget_in_target_settings_limits_the_run(quick):
     run = quick(Model(), settings="[budget]\nasks = 1\n" + QUICK)
 
     assert (run.answer["outcome"], run.answer["why"]) == (
@@ -243,7 +243,7 @@ def test_target_settings_limit_the_budget(quick):
     )
 
 
-def test_busy_model_is_asked_again(quick):
+def test_request_to_busy_model_is_retried(quick):
     run = quick(Model(plan=[rate_limited(), broken(), GOOD["plan"][0]]))
 
     assert run.answer["outcome"] == "accepted", run.done.err
@@ -257,7 +257,7 @@ def test_busy_model_is_asked_again(quick):
         (huge(9_000_000), "backend_floods"), (Answer(status=401, raw=b"{}"), "backend_refuses_key"),
     ],
 )  # fmt: skip
-def test_silent_model_pauses_the_run(quick, bad, code):
+def test_model_that_never_answers_pauses_the_run(quick, bad, code):
     model = Model(build=[bad])
     first = quick(model, env={"KAIZEN_BUILD_TIMEOUT_S": "1" if code == "backend_slow" else "60"})
 
@@ -329,7 +329,7 @@ def test_apply_changes_working_tree_without_staging(quick, tmp_path):
     ]
 
 
-def test_apply_keeps_uncommitted_work(quick, tmp_path):
+def test_apply_keeps_uncommitted_user_changes(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     write(repo, {"app/main.py": "mine = 1\n"})
     run = quick(Model(), "--apply", repo=repo)
@@ -339,7 +339,7 @@ def test_apply_keeps_uncommitted_work(quick, tmp_path):
     assert (repo / "app" / "main.py").read_text() == "mine = 1\n"
 
 
-def test_run_belongs_to_given_task(quick, cli):
+def test_run_is_linked_to_given_task(quick, cli):
     task = cli("W1", "--title", "Health", "--summary", "An endpoint.", "--json").json["id"]
     run = quick(Model(), "--task-id", task)
 
@@ -423,7 +423,7 @@ def test_aborted_run_leaves_target_unchanged(quick, tmp_path):
     assert (again.exit_code, again.error["code"]) == (4, "run_ended")
 
 
-def test_piped_progress_has_plain_lines_after_id(quick):
+def test_piped_progress_prints_run_id_then_plain_lines(quick):
     run = quick(Model())
     lines = run.done.err.splitlines()
 
@@ -444,7 +444,7 @@ def test_repeated_op_id_begins_one_run(quick, tmp_path):
     assert len(first.cli("P3", "--json").json["records"]) == 1
 
 
-def test_run_is_refused_in_a_batch(cli, tmp_path):
+def test_starting_a_run_in_a_batch_is_refused(cli, tmp_path):
     line = json.dumps({"command": "P1", "args": {"request": "x", "repo": str(tmp_path)}})
     done = cli("K5", "--json", stdin=line.encode())
 

@@ -19,7 +19,7 @@ from ..conftest import ROOT
 from .boxes import LIMITS, list_processes_in, run_boxed, wait_until
 
 
-def test_command_gets_only_needed_environment(level, folder, monkeypatch):
+def test_sandboxed_command_gets_only_needed_environment(level, folder, monkeypatch):
     monkeypatch.setenv("KAIZEN_LLM_API_KEY", "not-for-the-box")
     monkeypatch.setenv("TZ", "UTC+3")
     result = run_boxed(
@@ -32,7 +32,7 @@ def test_command_gets_only_needed_environment(level, folder, monkeypatch):
     assert (environment["PYTHONHASHSEED"], environment["TZ"]) == ("7", "UTC+3")
 
 
-def test_command_can_write_folder_home_and_tmp(level, folder):
+def test_sandboxed_command_can_write_folder_home_and_tmp(level, folder):
     code = """
 import pathlib, tempfile
 (pathlib.Path.home() / "x").write_text("1")
@@ -51,13 +51,13 @@ multiprocessing.Lock()
     assert list(pathlib.Path(tempfile.gettempdir()).glob(f"kaizen-box-*/home/{token}")) == []
 
 
-def test_loopback_inside_box_works_at_level_l3(strongest, folder):
+def test_loopback_in_sandbox_works_at_level_l3(strongest, folder):
     code = "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()).close(); print('met')"
 
     assert run_boxed(folder, code).stdout.text() == "met\n"
 
 
-def test_pytest_of_target_runs_in_box(level, folder):
+def test_pytest_of_target_runs_in_sandbox(level, folder):
     (folder / "test_it.py").write_text(
         "import socket, threading\n\ndef test_it(tmp_path):\n    (tmp_path / 'x').write_text('1')\n"
     )
@@ -92,14 +92,14 @@ def test_setuid_bit_is_removed_after_the_run(strongest, folder):
         assert (folder / "evil").stat().st_mode & 0o6000 == 0
 
 
-def test_box_has_no_capabilities(strongest, folder):
+def test_sandboxed_process_has_no_capabilities(strongest, folder):
     result = run_boxed(folder, "print(open('/proc/self/status').read())")
 
     for name in ("CapPrm", "CapEff", "CapAmb"):
         assert f"{name}:\t0000000000000000" in result.stdout.text()
 
 
-def test_box_has_limits_and_highest_oom_score(level, folder):
+def test_sandboxed_process_has_limits_and_highest_oom_score(level, folder):
     code = """
 import resource
 kinds = {name: getattr(resource, "RLIMIT_" + name) for name in facts}
@@ -115,7 +115,7 @@ print(open("/proc/self/oom_score_adj").read())
     assert (json.loads(inside), score) == (limits, "1000")
 
 
-def test_box_has_no_supplementary_groups(strongest, folder):
+def test_sandboxed_process_has_no_supplementary_groups(strongest, folder):
     if os.getuid() != 0:
         pytest.skip("only root can set groups")
     groups = os.getgroups()
@@ -126,7 +126,7 @@ def test_box_has_no_supplementary_groups(strongest, folder):
         os.setgroups(groups)
 
 
-def test_box_has_its_own_namespaces(strongest, folder):
+def test_sandbox_has_its_own_namespaces(strongest, folder):
     names = ("ipc", "mnt", "net", "pid", "uts")
     code = f"print(*(os.readlink(f'/proc/self/ns/{{name}}') for name in {names}))"
     inside = run_boxed(folder, code).stdout.text().split()
@@ -135,7 +135,7 @@ def test_box_has_its_own_namespaces(strongest, folder):
     assert len(inside) == len(names) and not {*inside} & {*outside}
 
 
-def test_protection_names_level_and_limits(level, folder):
+def test_result_names_sandbox_level_and_limits(level, folder):
     result = run_boxed(folder, "", timeout_s=600)
 
     assert (
@@ -153,7 +153,7 @@ def test_result_names_the_limit_that_ended_it(level, folder):
     assert len(result.stdout.text()) < 1_100_000 and result.exit_code == 137
 
 
-def test_missing_level_is_refused_with_remedy(monkeypatch):
+def test_unavailable_sandbox_level_is_refused_with_remedy(monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
 
     assert sandbox.require_level("L1") == "L1"
@@ -188,7 +188,7 @@ def test_bubblewrap_without_isolation_is_rejected(monkeypatch, tmp_path):
     assert not sandbox.level_works("L3") and sandbox.explain_level("L3")
 
 
-def test_probe_lists_what_weak_box_allows():
+def test_probe_lists_what_a_weak_sandbox_allows():
     report = probe.probe_box(sandbox.open_limited, sandbox.MUST["L3"])
 
     assert report.startswith("does not hold: read, write") and "network" in report
@@ -228,7 +228,7 @@ def test_program_in_folder_runs_by_relative_path(level, folder):
     assert sandbox.run_in_sandbox(["./tool"], str(folder), 20).stdout.text() == "made here\n"
 
 
-def test_linked_folder_is_readable_by_both_paths(level, folder, tmp_path):
+def test_linked_folder_is_readable_by_link_and_target(level, folder, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real/x").write_text("seen")
     (tmp_path / "link").symlink_to("real")
@@ -247,7 +247,7 @@ sandbox.run_in_sandbox(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
 """
 
 
-def test_box_ends_when_its_parent_is_killed(strongest, folder):
+def test_sandbox_ends_when_its_parent_is_killed(strongest, folder):
     code = LONG.format(root=str(ROOT), folder=str(folder))
     environment = {**os.environ, "TMPDIR": str(folder.parent)}  # a killed parent leaves its folder
     waiting = subprocess.Popen([sys.executable, "-c", code], env=environment)
@@ -266,7 +266,7 @@ print(result.level, result.exit_code, result.stdout.text().split())
 """
 
 
-def test_ordinary_user_gets_level_l3(tmp_path, tool):
+def test_ordinary_user_gets_sandbox_level_l3(tmp_path, tool):
     """This needs root; otherwise all tests here run as an ordinary user."""
     if os.getuid() != 0:
         pytest.skip("these tests run as an ordinary user already")
@@ -299,14 +299,14 @@ def test_ordinary_user_gets_level_l3(tmp_path, tool):
     assert done.stdout.strip() == "L3 0 ['65534', 'closed']", done.stderr
 
 
-def test_output_is_captured_but_not_printed(level, folder, capfd):
+def test_sandbox_output_is_captured_but_not_printed(level, folder, capfd):
     result = run_boxed(folder, "print('to be kept')")
 
     assert result.stdout.text() == "to be kept\n"
     assert "to be kept" not in "".join(capfd.readouterr())
 
 
-def test_quote_in_path_is_escaped_for_macos():
+def test_quote_in_path_is_escaped_in_macos_profile():
     text = seatbelt.render_profile((), ('/a "b" (allow default)',))
 
     assert r'(subpath "/a \"b\" (allow default)")' in text and "\n(allow default)" not in text

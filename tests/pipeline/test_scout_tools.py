@@ -34,7 +34,7 @@ def call(name, base=None, **arguments):
     return scout_tools.call_tool(base or Base(FILES), name, json.dumps(arguments))
 
 
-def test_files_are_listed_read_and_searched():
+def test_scout_can_list_read_and_search_files():
     assert call("list") == "app/main.py\napp/x.py\nenv\nlogo.png"
     assert call("list", folder="./app/") == "app/main.py\napp/x.py"
     assert call("read", path="app/x.py") == "app/x.py, lines 1-1 of 1:\ndef Health(): ..."
@@ -48,11 +48,11 @@ def test_files_are_listed_read_and_searched():
 @pytest.mark.parametrize(
     "path", ["/etc/passwd", "../../etc/passwd", "app/../env/../../x", "app", "", ".git/config"]
 )
-def test_files_outside_base_are_unreadable(path):
+def test_scout_cannot_read_files_outside_base(path):
     assert call("read", path=path).startswith("There is no such file.")
 
 
-def test_scout_answers_are_shortened():
+def test_long_output_of_scout_tools_is_cut():
     many = Base({f"f{n:04}.py": b"x" * 150 + b"\n" for n in range(900)})
 
     assert call("list", many).endswith("… and 700 more")
@@ -81,11 +81,11 @@ def test_scout_tools_redact_secrets():
         ("list", "", "app/main.py"),
     ],
 )
-def test_invalid_tool_call_gets_explanation(name, arguments, said):
+def test_invalid_scout_tool_call_gets_explanation(name, arguments, said):
     assert said in scout_tools.call_tool(Base(FILES), name, arguments)
 
 
-def test_every_offered_tool_is_implemented():
+def test_every_offered_scout_tool_is_implemented():
     answers = {call(name) for name in scout_tools.NAMES}
 
     assert len(answers) == len(scout_tools.NAMES)

@@ -50,7 +50,7 @@ def lines_of(kaizen, **options):
     return kaizen("P2", id="@last", **options)["text"].split("\n")
 
 
-def test_card_has_a_line_per_attempt(kaizen, run):
+def test_run_card_has_a_line_per_attempt(kaizen, run):
     made = run(Model(build=[BROKEN, main_with(ROUTE)]))
     lines = lines_of(kaizen)
 
@@ -75,7 +75,7 @@ def test_rejected_run_shows_reason_and_no_branch(kaizen, run):
     assert not [line for line in lines if line.startswith("branch")]
 
 
-def test_review_by_another_requested_model_is_independent(kaizen, run, monkeypatch):
+def test_review_by_another_model_counts_as_independent(kaizen, run, monkeypatch):
     monkeypatch.setenv("KAIZEN_REVIEW_MODEL", "critic")
     run(Model())
     card = kaizen("P2", id="@last")
@@ -109,14 +109,14 @@ def test_aborted_run_shows_its_reason(kaizen, run):
     assert lines_of(kaizen)[0] == "ABORTED: Not wanted any more."
 
 
-def test_card_shows_unknown_usage(kaizen, run):
+def test_run_card_shows_unreported_usage_as_unknown(kaizen, run):
     run(Model(**{step: [Answer(answers[0], usage=None)] for step, answers in GOOD.items()}))
     text = " ".join(kaizen("P2", id="@last")["text"].split())
 
     assert "unknown tokens in, unknown out, cost unknown; 5 answers without usage" in text
 
 
-def test_hostile_text_is_escaped_and_fits(kaizen, run):
+def test_run_card_escapes_and_shortens_hostile_text(kaizen, run):
     run(
         Model(plan=["\x1b]0;title\x07 \u202e" + "x" * 500]),
         request="\x1b[31mred\x1b[0m \u202egnp.exe " + "界" * 200,
@@ -128,7 +128,7 @@ def test_hostile_text_is_escaped_and_fits(kaizen, run):
     assert "\x1b" not in kaizen("P3")["text"]
 
 
-def test_card_matches_json_and_writes_no_record(kaizen, run, cli):
+def test_run_card_matches_json_and_writes_no_record(kaizen, run, cli):
     run(Model())
     count = kaizen.store.reader().value(ENTRIES)
     card = kaizen("P2", id="@last")
@@ -138,7 +138,7 @@ def test_card_matches_json_and_writes_no_record(kaizen, run, cli):
     assert printed == {name: value for name, value in card.items() if name != "text"}
 
 
-def test_card_refuses_out_and_open(run, cli, kaizen):
+def test_run_card_without_page_refuses_out_and_open(run, cli, kaizen):
     run(Model())
 
     assert (
@@ -148,7 +148,7 @@ def test_card_refuses_out_and_open(run, cli, kaizen):
     assert cli("P2", "--id", "@last", "--open", "--json").error["code"] == "open_without_html"
 
 
-def test_list_shows_pass_rates_and_flakiest_stage(kaizen, run):
+def test_run_list_shows_pass_rates_and_flakiest_stage(kaizen, run):
     run(Model(build=[BROKEN, main_with(ROUTE)]))
     run(Model(build=[BROKEN, main_with(ROUTE)], review=[REJECTION]))
     run(Model(build=[BROKEN]), test=True)  # nothing hangs on a test record
@@ -165,7 +165,7 @@ def test_list_shows_pass_rates_and_flakiest_stage(kaizen, run):
     assert "The flakiest stage is build." in found["text"]
 
 
-def test_undecided_gate_has_no_pass_rate(kaizen, run, real_gates):
+def test_gate_that_never_decided_has_no_pass_rate(kaizen, run, real_gates):
     run(Model(), settings=QUICK.replace('"python"', '"no-such-tool"'))
     ready = next(stage for stage in kaizen("P3")["stages"] if stage["stage"] == "ready")
 
@@ -173,7 +173,7 @@ def test_undecided_gate_has_no_pass_rate(kaizen, run, real_gates):
     assert kaizen("P3")["flakiest"] is None
 
 
-def test_list_without_runs_says_nothing_found(kaizen):
+def test_run_list_without_runs_says_nothing_found(kaizen):
     kaizen("K1")
 
     assert kaizen("P3")["text"] == "Nothing found."

@@ -97,13 +97,13 @@ def test_findings_of_the_base_do_not_fail(judge):
     )  # another test may have measured the base
 
 
-def test_moved_findings_are_not_new(judge):
+def test_findings_on_moved_lines_are_not_new(judge):
     moved = "# one\n# two\n" + OLD + "Y = X\n"
 
     assert judge(BASE, {"app/main.py": moved}).reason == "pass"
 
 
-def test_additional_equal_finding_is_new(judge):
+def test_second_occurrence_of_old_finding_is_new(judge):
     twice = OLD + "\n\ndef f() -> None:\n    import os\n"
     base = {**BASE, "app/main.py": OLD + "\n\ndef g() -> None:\n    import os\n"}
     both = base["app/main.py"].replace("def g", "def f() -> None:\n    import os\n\n\ndef g")
@@ -134,7 +134,7 @@ def test_type_error_in_unchanged_file_is_found(judge):
     assert rules(verdict) == [("assignment", "app/use.py", 3)]
 
 
-def test_syntax_error_is_the_only_finding(judge):
+def test_file_with_syntax_error_has_only_that_finding(judge):
     verdict = judge(BASE, {"app/main.py": "def (:\n", "app/other.py": "import json\n"})
 
     assert rules(verdict) == [("syntax", "app/main.py", 1)]
@@ -153,7 +153,7 @@ def test_syntax_error_is_the_only_finding(judge):
     ],
     ids=str,
 )
-def test_candidate_settings_are_ignored(judge, changes):
+def test_lint_settings_of_candidate_are_ignored(judge, changes):
     assert ("F401", "app/main.py", 2) in rules(
         judge(BASE, {"app/main.py": UNUSED, **changes}, granted=("**",))
     )
@@ -215,7 +215,7 @@ def test_old_suppressions_and_string_literals_are_accepted(tmp_path, scratch):
     assert [one.line for one in suppressions.find_suppressions(more)] == [4]
 
 
-def test_no_type_check_and_hiding_stub_are_findings(tmp_path, scratch):
+def test_added_no_type_check_and_stub_are_findings(tmp_path, scratch):
     changes = {
         "app/main.py": OLD + "import typing\n\n\n@typing.no_type_check\ndef f():\n    pass\n",
         "app/main.pyi": "",
@@ -282,7 +282,7 @@ def test_missing_tools_are_reported_with_install_commands(tmp_path, scratch):
     ]
 
 
-def test_base_is_measured_once_per_tree_and_versions(judge, tmp_path):
+def test_base_is_checked_once_per_tree_and_tool_versions(judge, tmp_path):
     own = str(tmp_path / "own scratch")
     os.mkdir(own)
     first = judge(BASE, {"app/main.py": GOOD}, scratch=own)
@@ -292,7 +292,7 @@ def test_base_is_measured_once_per_tree_and_versions(judge, tmp_path):
     assert [len(verdict.runs) for verdict in (first, again, other)] == [5, 3, 5]
 
 
-def test_candidates_of_equal_size_get_different_verdicts(tmp_path, scratch):
+def test_candidates_of_equal_size_get_separate_verdicts(tmp_path, scratch):
     reasons = []
     for name, added in (("one", 'Y: int = "a"\n'), ("two", "Y: int = 123\n")):
         job = make_job(tmp_path / name, BASE, {"app/main.py": OLD + added}, scratch)
@@ -309,7 +309,7 @@ def test_text_output_of_old_mypy_is_parsed(judge):
     assert "--output" not in verdict.runs[-1].argv
 
 
-def test_settings_of_outer_folders_are_ignored(judge, tmp_path):
+def test_lint_settings_of_outer_folders_are_ignored(judge, tmp_path):
     write(
         tmp_path, {"ruff.toml": "lint.select = []\n", "mypy.ini": "[mypy]\nignore_errors = True\n"}
     )
@@ -356,7 +356,7 @@ def own_settings(command, replace=False, **given):
     )
 
 
-def test_own_command_runs_after_or_replaces_ours(judge):
+def test_project_check_runs_after_ours_or_replaces_them(judge):
     check = ["python", "-c", "import sys; sys.exit('bad' in open('data.txt').read())"]
     base = {**BASE, "data.txt": "good\n"}
 
@@ -370,7 +370,7 @@ def test_own_command_runs_after_or_replaces_ours(judge):
     )
 
 
-def test_failing_own_command_reports_only_new_lines(judge):
+def test_failing_project_check_reports_only_new_lines(judge):
     code = """import sys
 for n, t in enumerate(open('d.txt'), 1):
     if 'bad' in t: print(f'd.txt:{n}: {t}')
@@ -398,7 +398,7 @@ sys.exit(1)"""
     )  # without output, new failures cannot be told from old ones
 
 
-def test_own_command_uses_protected_files_of_base(judge):
+def test_project_check_uses_protected_files_of_base(judge):
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     changes = {"check.py": "", "d.txt": "bad"}
 
@@ -418,7 +418,7 @@ def test_own_command_uses_protected_files_of_base(judge):
     )
 
 
-def test_newly_failing_own_tests_are_regression(tmp_path, scratch):
+def test_newly_failing_project_tests_are_a_regression(tmp_path, scratch):
     settings = Settings(commands={"test": ["python", "check.py"]}, replaces=["test"])
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     job = make_job(tmp_path / "case", base, {"d.txt": "bad"}, scratch, settings=settings)
@@ -442,7 +442,7 @@ def test_newly_failing_own_tests_are_regression(tmp_path, scratch):
     assert own_gate.judge_base_command(failing, "test").reason == "pass"
 
 
-def test_own_command_below_minimum_sandbox_is_refused(tmp_path, scratch, monkeypatch):
+def test_project_check_below_minimum_sandbox_level_is_refused(tmp_path, scratch, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     settings = Settings(commands={"test": ["true"]}, replaces=["test"], minimum_level="L3")
     job = make_job(
@@ -455,7 +455,7 @@ def test_own_command_below_minimum_sandbox_is_refused(tmp_path, scratch, monkeyp
     assert static.judge_static(job).reason == "missing"
 
 
-def test_invalid_base_memo_is_ignored(judge, tmp_path):
+def test_invalid_cached_base_result_is_ignored(judge, tmp_path):
     own = tmp_path / "own scratch"
     own.mkdir()
     judge(BASE, {"app/main.py": GOOD}, scratch=str(own))

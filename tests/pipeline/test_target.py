@@ -46,7 +46,7 @@ def files(folder):
     }
 
 
-def test_writing_commit_leaves_repository_unchanged(repo, tmp_path, objects):
+def test_writing_a_commit_leaves_repository_unchanged(repo, tmp_path, objects):
     write(repo, {"app/main.py": "dirty = 1\n", "untracked.txt": "mine\n"})
     os.utime(
         repo / "tests" / "test_main.py", (1e9, 1e9)
@@ -74,7 +74,7 @@ def test_export_ignores_uncommitted_changes(repo, tmp_path):
     }
 
 
-def test_tree_hash_equals_that_of_proof(repo, tmp_path, objects):
+def test_target_tree_hash_equals_working_tree_hash(repo, tmp_path, objects):
     (repo / "run.sh").write_text("#!/bin/sh\n")
     (repo / "run.sh").chmod(0o755)
     (repo / "link").symlink_to("app/main.py")
@@ -126,7 +126,7 @@ def test_git_attributes_do_not_change_export(tmp_path):
     assert files(export(Target(str(repo)), tmp_path))["crlf.bin"] == b"a\r\nb\n\0"
 
 
-def test_git_configuration_has_no_effect(repo, tmp_path, objects, monkeypatch):
+def test_git_configuration_does_not_affect_commits_and_diffs(repo, tmp_path, objects, monkeypatch):
     target = Target(str(repo))
     base = target.find_head()
     plain = target.render_diff(base, target.write_commit(base, CHANGE, "m", objects), objects)
@@ -166,7 +166,7 @@ def test_git_configuration_has_no_effect(repo, tmp_path, objects, monkeypatch):
     assert not mark.exists()
 
 
-def test_candidate_attributes_hide_nothing_from_diff(repo, objects):
+def test_gitattributes_of_candidate_do_not_affect_diff(repo, objects):
     target = Target(str(repo))
     base = target.find_head()
     change = {
@@ -180,7 +180,7 @@ def test_candidate_attributes_hide_nothing_from_diff(repo, objects):
     assert "Binary files /dev/null and b/logo.png differ" in text
 
 
-def test_changed_lines_are_found_in_odd_paths(repo, objects):
+def test_changed_lines_are_found_in_unusual_paths(repo, objects):
     target = Target(str(repo))
     base = target.find_head()
     odd = 'o"dd\tnäme\n.py'
@@ -238,7 +238,7 @@ def test_commit_keeps_odd_names_and_content(repo, objects):
     assert contents == {**{name: text.encode() for name, text in FASTAPI.items()}, **change}
 
 
-def test_file_can_replace_folder_and_back(repo, objects):
+def test_commit_can_replace_folder_with_file_and_back(repo, objects):
     target = Target(str(repo))
     base = target.find_head()
     head = target.write_commit(
@@ -249,7 +249,7 @@ def test_file_can_replace_folder_and_back(repo, objects):
     assert "tests/deep/x" in target.render_diff(head, back, objects)
 
 
-def test_writing_to_link_is_refused(repo, objects):
+def test_committing_over_a_link_is_refused(repo, objects):
     (repo / "link").symlink_to("app/main.py")
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "link")
@@ -271,7 +271,7 @@ DISGUISED = [
 @pytest.mark.parametrize(
     "path", ["../x", ".git/config", "a/../../x", ".GIT/hooks/x", "/etc/x", *DISGUISED]
 )
-def test_path_leading_out_is_refused(repo, objects, path):
+def test_committing_path_outside_repository_is_refused(repo, objects, path):
     target = Target(str(repo))
 
     with pytest.raises(Refused):
@@ -299,7 +299,7 @@ def test_subfolder_of_repository_can_be_target(tmp_path, objects):
     assert target.hash_files(head) == read_working_tree(str(repo / "apps" / "öne")).sha256
 
 
-def test_worktree_and_special_clones_can_be_targets(repo, tmp_path, objects):
+def test_worktree_and_unusual_clones_can_be_targets(repo, tmp_path, objects):
     git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(tmp_path / "shallow"))
     git(tmp_path, "clone", "-q", "--shared", str(repo), str(tmp_path / "shared"))
@@ -319,7 +319,7 @@ def test_worktree_and_special_clones_can_be_targets(repo, tmp_path, objects):
 @pytest.mark.parametrize(
     "name", ["a\n--kaizen-next-path\nb", "a\n--next/path\nb", "a\n", " --next"]
 )
-def test_folder_name_may_contain_line_breaks(tmp_path, objects, name):
+def test_target_path_may_contain_line_breaks(tmp_path, objects, name):
     target = Target(str(repository(tmp_path / name / "apps", FASTAPI)))
     base = target.find_head()
     head = target.write_commit(base, CHANGE, "m", objects)
@@ -329,7 +329,7 @@ def test_folder_name_may_contain_line_breaks(tmp_path, objects, name):
     assert (tmp_path / name / "apps" / "app" / "new.py").read_bytes() == b"ONE = 1\n"
 
 
-def test_submodule_is_left_out_and_named(repo, tmp_path):
+def test_submodule_is_named_but_not_exported(repo, tmp_path):
     inner = repository(tmp_path / "inner", {"x.py": ""})
     git(
         repo,
@@ -350,7 +350,7 @@ def test_submodule_is_left_out_and_named(repo, tmp_path):
     assert "vendor/inner" not in target.list_paths(target.find_head())
 
 
-def test_unusable_repository_is_refused_with_reason(tmp_path):
+def test_unusable_repository_is_refused_with_its_error_code(tmp_path):
     (tmp_path / "plain").mkdir()
     git(tmp_path, "init", "-q", "--bare", str(tmp_path / "bare"))
     git(tmp_path, "init", "-q", str(tmp_path / "empty"))
@@ -369,7 +369,7 @@ def test_unusable_repository_is_refused_with_reason(tmp_path):
     }  # fmt: skip
 
 
-def test_missing_object_is_integrity_error(repo, tmp_path):
+def test_missing_git_object_raises_integrity_error(repo, tmp_path):
     target = Target(str(repo))
     id = subprocess.run(
         ["git", "rev-parse", "HEAD:app/main.py"], cwd=repo, capture_output=True, text=True
@@ -380,7 +380,7 @@ def test_missing_object_is_integrity_error(repo, tmp_path):
         export(target, tmp_path)
 
 
-def test_undecodable_name_is_exported_but_not_listed(repo, tmp_path):
+def test_file_with_undecodable_name_is_exported_unlisted(repo, tmp_path):
     name = os.fsdecode(b"bad-\xff.py")
     try:
         (repo / name).write_text("x = 1\n")
@@ -422,7 +422,7 @@ def test_only_accepted_commit_is_imported(repo, objects):
         git(repo, "cat-file", "-e", rejected)
 
 
-def test_branch_is_created_once_and_never_moved(repo, accepted):
+def test_result_branch_is_created_once_and_never_moved(repo, accepted):
     target, base, head = accepted
     target.create_branch("kaizen/run_1", head)
     target.create_branch("kaizen/run_1", head)
@@ -437,7 +437,7 @@ def test_branch_is_created_once_and_never_moved(repo, accepted):
     assert heads.split() == [head, base]
 
 
-def test_applying_changes_only_the_files(repo, accepted):
+def test_applying_a_commit_changes_only_its_files(repo, accepted):
     target, base, head = accepted
     write(repo, {"notes.txt": "mine\n"})
     staged = index(repo)
@@ -452,7 +452,7 @@ def test_applying_changes_only_the_files(repo, accepted):
 
 
 @pytest.mark.parametrize("path", ["app/main.py", "app/new.py", "tests/test_main.py"])
-def test_local_changes_are_named_and_kept(repo, accepted, path):
+def test_applying_over_local_changes_names_and_keeps_them(repo, accepted, path):
     target, base, head = accepted
     write(repo, {path: "mine = 1\n"})
     before = everything(repo)
@@ -462,7 +462,7 @@ def test_local_changes_are_named_and_kept(repo, accepted, path):
     assert everything(repo) == before
 
 
-def test_ignored_and_staged_files_are_kept(repo, accepted):
+def test_applying_never_overwrites_ignored_or_staged_files(repo, accepted):
     target, base, head = accepted
     (repo / ".git" / "info" / "exclude").write_text("new.py\n")
     write(repo, {"app/new.py": "mine = 1\n", "app/main.py": "staged = 1\n"})
@@ -472,7 +472,7 @@ def test_ignored_and_staged_files_are_kept(repo, accepted):
         target.apply_to_worktree(base, head)
 
 
-def test_file_changed_meanwhile_is_conflict(repo, accepted):
+def test_applying_over_newer_commit_raises_conflict(repo, accepted):
     target, base, head = accepted
     write(repo, {"app/main.py": "nothing = 'in common'\n"})
     git(repo, "commit", "-q", "-a", "-m", "meanwhile")
@@ -493,7 +493,7 @@ def test_applying_continues_after_interruption(repo, accepted):
     target.apply_to_worktree(base, head)
 
 
-def test_windows_line_ends_are_kept(repo, accepted):
+def test_applying_keeps_windows_line_ends(repo, accepted):
     target, base, head = accepted
     git(repo, "config", "core.autocrlf", "true")
     for path in ("app/main.py", "tests/test_main.py"):

@@ -25,7 +25,7 @@ def environment(folder):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
 
 
-def test_named_interpreter_reports_tool_versions(repo):
+def test_configured_interpreter_reports_tool_versions(repo):
     tools = find_tools(Target(str(repo)), sys.executable)
 
     assert tools.python == [sys.executable]
@@ -37,7 +37,7 @@ def test_named_interpreter_reports_tool_versions(repo):
     assert os.path.expanduser("~") not in tools.reads
 
 
-def test_missing_or_broken_interpreter_is_error(repo, tmp_path):
+def test_missing_or_broken_interpreter_raises_error(repo, tmp_path):
     with pytest.raises(NotFound):
         find_tools(Target(str(repo)), "no-such-python")
     dumb = tmp_path / "dumb"
@@ -47,7 +47,7 @@ def test_missing_or_broken_interpreter_is_error(repo, tmp_path):
         find_tools(Target(str(repo)), str(dumb))
 
 
-def test_environment_of_target_is_preferred(repo):
+def test_virtual_environment_of_target_is_preferred(repo):
     environment(repo / ".venv")
     tools = find_tools(Target(str(repo)))
 
@@ -59,7 +59,7 @@ def test_environment_of_target_is_preferred(repo):
     assert [finding.rule for finding in missing] == ["pytest", "coverage"]
 
 
-def test_environment_is_found_in_parent_folder(tmp_path):
+def test_virtual_environment_is_found_in_parent_folder(tmp_path):
     repo = repository(tmp_path / "mono", {f"app/{name}": text for name, text in FASTAPI.items()})
     environment(repo / "venv")
     environment(tmp_path / ".venv")  # outside of the repository: ignored
@@ -90,7 +90,7 @@ def test_uv_project_is_inspected_without_changes(repo, monkeypatch):
     assert everything(repo) == before
 
 
-def test_python_on_path_is_last_choice(repo, tmp_path, monkeypatch):
+def test_python_on_path_is_used_without_environment(repo, tmp_path, monkeypatch):
     shim = tmp_path / "shims" / "python3"
     shim.parent.mkdir()
     shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')

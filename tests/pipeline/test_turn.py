@@ -114,13 +114,13 @@ def test_agent_that_follows_contracts_is_accepted(agent):
     assert (card["tokens_in"], card["usage_unknown"], card["driver"]) == (None, 5, "agent")
 
 
-def test_inputs_path_is_absolute(agent):
+def test_turn_gives_an_absolute_inputs_path(agent):
     inputs = agent.begin()["inputs"]
 
     assert os.path.isabs(inputs) and os.path.isfile(os.path.join(inputs, "app", "main.py"))
 
 
-def test_review_by_the_builder_is_marked(agent):
+def test_run_card_marks_review_by_the_builder(agent):
     agent.begin()
     agent.answer()
 
@@ -154,7 +154,7 @@ def test_malformed_answers_are_not_illegal_moves(agent):
     assert agent.answer()["outcome"] == "accepted"
 
 
-def test_review_by_another_agent_is_marked(agent):
+def test_run_card_marks_review_by_another_agent(agent):
     agent.begin()
     while agent.turn["step"] != "review":
         agent.hand_in(GOOD[agent.turn["step"]][0])
@@ -165,7 +165,7 @@ def test_review_by_another_agent_is_marked(agent):
     assert (card["reviewed_by"], card["reviewed_by_author"]) == ("another", False)
 
 
-def test_next_contract_has_findings_of_last_answer(agent):
+def test_next_turn_has_findings_of_last_answer(agent):
     agent.begin()
     said = agent.hand_in('{"title": "x"}')
 
@@ -186,7 +186,7 @@ def test_same_answer_under_lease_counts_once(agent):
     assert agent.refusals() == ["lease-used"]
 
 
-def test_repeated_request_returns_the_same_lease(agent):
+def test_repeated_turn_request_returns_the_same_lease(agent):
     lease = agent.begin()["lease"]
 
     assert agent.next().json["lease"] == lease
@@ -215,13 +215,13 @@ def test_illegal_move_is_refused_and_recorded(agent, rule, text, more, code):
     assert agent.hand_in(GOOD["plan"][0])["passed"] is True
 
 
-def test_first_contract_runs_no_target_code(agent):
+def test_first_turn_runs_no_target_code(agent):
     assert agent.begin()["step"] == "plan"
     card = agent.cli("P2", "--id", agent.turn["id"], "--json").json
     assert card["gates"] == []
 
 
-def test_unknown_lease_is_recorded(agent):
+def test_answer_with_unknown_lease_is_recorded(agent):
     agent.begin()
     said = agent.hand_in(GOOD["plan"][0], lease=FORGED)
 
@@ -232,7 +232,7 @@ def test_unknown_lease_is_recorded(agent):
     assert agent.hand_in(GOOD["plan"][0])["passed"] is True
 
 
-def test_unknown_lease_is_refused_without_waiting_run(agent):
+def test_unknown_lease_after_all_runs_ended_is_refused(agent):
     agent.begin()
     agent.cli("P7", "--id", "@last", "--abort")
 
@@ -240,7 +240,7 @@ def test_unknown_lease_is_refused_without_waiting_run(agent):
     assert agent.refusals() == []
 
 
-def test_move_after_end_is_refused_and_recorded(agent):
+def test_agent_move_after_run_end_is_refused(agent):
     lease = agent.begin()["lease"]
     agent.cli("P7", "--id", "@last", "--abort")
     before = agent.cli("P2", "--id", "@last", "--json").json
@@ -257,7 +257,7 @@ def test_move_after_end_is_refused_and_recorded(agent):
     assert agent.cli("K8").exit_code == 0
 
 
-def test_unknown_lease_is_reported_if_run_cannot_open(agent):
+def test_unknown_lease_is_refused_if_run_cannot_open(agent):
     agent.begin()
     lock = agent.repo.parent / "a project" / "AI" / "work" / "runs" / agent.turn["id"] / "lock"
     lock.unlink()
@@ -266,7 +266,7 @@ def test_unknown_lease_is_reported_if_run_cannot_open(agent):
     assert agent.hand_in(GOOD["plan"][0], lease=FORGED)["code"] == "unknown_lease"
 
 
-def test_weaker_sandbox_than_at_start_is_refused(agent, strongest):
+def test_answer_in_weaker_sandbox_than_start_is_refused(agent, strongest):
     agent.begin()
     said = agent.hand_in(GOOD["plan"][0], env={"KAIZEN_SANDBOX_MAX": "L0"})
 
@@ -274,7 +274,7 @@ def test_weaker_sandbox_than_at_start_is_refused(agent, strongest):
     assert agent.cli("P5", "--id", agent.turn["id"], "--json").json["step"] == "scout"
 
 
-def test_second_abort_finishes_a_killed_abort(agent, door, monkeypatch):
+def test_second_abort_finishes_an_interrupted_abort(agent, door, monkeypatch):
     agent.begin()
     monkeypatch.setattr(results, "write_results", killed)
     with pytest.raises(KeyboardInterrupt):
@@ -337,7 +337,7 @@ def test_path_outside_write_set_is_refused(agent):
     assert agent.turn["write_set"]["may_not"]
 
 
-def test_rejected_change_returns_with_findings(agent):
+def test_rejected_change_returns_to_builder_with_findings(agent):
     agent.begin()
     wrong = {**GOOD, "build": [main_with(ROUTE.replace("/health", "/wrong"))]}
     for step in ("plan", "scout", "build", "tests"):
@@ -353,7 +353,7 @@ def test_rejected_change_returns_with_findings(agent):
     assert agent.hand_in(GOOD["review"][0])["outcome"] == "accepted"
 
 
-def test_model_run_gives_agents_no_turn(cli, tmp_path):
+def test_agent_cannot_take_turn_of_model_run(cli, tmp_path):
 
     repo = target(tmp_path / "targetapp", QUICK)
     with server(Model(plan=[html()])) as serving:

@@ -96,7 +96,7 @@ def test_model_answers_again_after_refusal(cli, root, repo, first):
     assert json.loads(notes.read_text()) == json.loads(GOOD)
 
 
-def test_schema_faults_are_named_in_feedback(cli, begun, tmp_path):
+def test_feedback_names_each_schema_fault(cli, begun, tmp_path):
     said = hand_in(cli, tmp_path, begun, '{"title": "x", "line": []}').json
 
     assert (said["reason"], said["next_step"]) == ("malformed", "notes")
@@ -111,7 +111,7 @@ def test_protocol_change_does_not_affect_started_run(cli, root, begun, tmp_path)
     assert said["then"][0].startswith("check 1: check.")
 
 
-def test_gate_that_misjudges_fixture_is_refused(cli, root, repo):
+def test_protocol_whose_gate_misjudges_fixture_is_refused(cli, root, repo):
     put(root, changed(lambda given: given["steps"]["check"].update(command=["true"])))
     done = cli(*words(repo), "--json")
 
@@ -120,7 +120,7 @@ def test_gate_that_misjudges_fixture_is_refused(cli, root, repo):
     assert cli("P3", "--json").exit_code == 3  # nothing was written, not even a database
 
 
-def test_protocol_is_refused_with_all_faults(cli, root, repo):
+def test_invalid_protocol_is_refused_with_all_faults(cli, root, repo):
     put(
         root,
         changed(
@@ -134,7 +134,7 @@ def test_protocol_is_refused_with_all_faults(cli, root, repo):
     assert "no gate 'vibes'" in done.error["why"]
 
 
-def test_target_protocol_comes_from_last_commit(cli, tmp_path):
+def test_target_protocol_is_read_from_last_commit(cli, tmp_path):
     target = repository(
         tmp_path / "app", {".kaizen/check_notes.py": SCRIPT, ".kaizen/protocols/x.yml": "name: x\n"}
     )
@@ -146,14 +146,14 @@ def test_target_protocol_comes_from_last_commit(cli, tmp_path):
     ] == "x"
 
 
-def test_shipped_protocol_name_is_refused(cli, root, repo):
+def test_user_protocol_with_shipped_name_is_refused(cli, root, repo):
     put(root, changed(lambda given: given.update(name="factory")))
     done = cli("P1", "--request", "x", "--repo", str(repo), "--driver", "agent", "--json")
 
     assert (done.exit_code, done.error["code"]) == (1, "protocol_name_taken")
 
 
-def test_p11_checks_proves_and_writes_skills(cli, root, repo):
+def test_p11_proves_a_protocol_and_writes_its_skills(cli, root, repo):
     put(root, NOTES)
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--write-skills")
 
@@ -163,7 +163,7 @@ def test_p11_checks_proves_and_writes_skills(cli, root, repo):
     assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
 
 
-def test_p11_names_sk3_until_skills_are_linked(cli, root, repo):
+def test_p11_suggests_sk3_until_skills_are_linked(cli, root, repo):
     put(root, NOTES)
     argv = ("P11", "--name", "release-notes", "--repo", str(repo))
     assert cli(*argv, "--json").json["hint"] is None
@@ -272,7 +272,7 @@ def test_folder_named_yml_is_faulty_protocol(cli, root, repo):
     assert rows["folder"] > 0 and rows["release-notes"] == 0
 
 
-def test_gate_key_is_accepted_only_from_schema(cli, root, repo, tmp_path):
+def test_answer_with_gate_keys_is_refused_unless_in_schema(cli, root, repo, tmp_path):
     def tiered(given):
         given["steps"]["notes"]["schema"]["properties"]["tier"] = {"type": "string"}
 

@@ -83,7 +83,7 @@ def records(work):
     return Records(work.run)
 
 
-def test_gate_gets_trees_hashes_and_changes(repo, work):
+def test_gate_job_has_trees_hashes_and_changed_lines(repo, work):
     write(repo, {"app/main.py": "dirty = 1\n"})
     before = everything(repo)
     job = work.make_job(GIVEN, BUILD, TESTS)
@@ -100,7 +100,7 @@ def test_gate_gets_trees_hashes_and_changes(repo, work):
     assert everything(repo) == before
 
 
-def test_repeated_job_has_the_same_tree(work):
+def test_repeated_gate_job_has_the_same_tree(work):
     first = work.make_job(GIVEN, whole("app/left.py", "X = 1\n"), None)
     second = work.make_job(GIVEN, BUILD, None)
 
@@ -108,7 +108,7 @@ def test_repeated_job_has_the_same_tree(work):
     assert first.head_tree != second.head_tree == work.make_job(GIVEN, BUILD, None).head_tree
 
 
-def test_gate_without_edits_gets_the_base(work):
+def test_gate_before_any_edit_gets_the_base(work):
     job = work.make_base_job()
 
     assert job.base == job.head
@@ -116,7 +116,7 @@ def test_gate_without_edits_gets_the_base(work):
     assert (job.changed, job.tests) == ({}, ())
 
 
-def test_validate_judges_the_candidate(work):
+def test_validate_gate_gets_the_candidate(work):
     work.settings.minimum_level = "L0"
     bad = BUILD.replace('"status": "ok"', '"status": 1')
 
@@ -126,7 +126,7 @@ def test_validate_judges_the_candidate(work):
     ]
 
 
-def test_results_are_spec_brief_and_diff(root, repo, work, records):
+def test_run_results_are_spec_brief_and_diff(root, repo, work, records):
     for step, text in (("plan", SPEC), ("scout", BRIEF)):
         records.answer(step, 1, f"Here it is:\n{json.dumps(text)}\n")
     records.answer("build", 1, whole("app/other.py", "X = 1\n"))
@@ -152,7 +152,7 @@ def test_results_are_spec_brief_and_diff(root, repo, work, records):
     assert everything(repo) == before
 
 
-def test_results_written_twice_are_equal(work, records):
+def test_run_results_written_twice_are_equal(work, records):
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, BUILD)
     first = write_results(work, records)
@@ -161,7 +161,7 @@ def test_results_written_twice_are_equal(work, records):
     assert work.base  # is created again
 
 
-def test_results_use_newest_valid_answers(root, work, records):
+def test_run_results_use_newest_valid_answers(root, work, records):
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, BUILD)
     records.answer("build", 2, "I would rather write prose.")

@@ -23,7 +23,7 @@ def test_every_commit_anchors_its_size_and_root(kaizen, root):
     assert anchors[-1] == (facts["origin"], 3, facts["root"])
 
 
-def test_torn_anchor_is_counted_and_next_is_readable(tmp_path):
+def test_half_written_anchor_is_counted_and_next_is_readable(tmp_path):
     path = str(tmp_path / "checkpoints")
     anchor.AnchorFile(path).append("o", grown(0), grown(1))
     with open(path, "ab") as file:
@@ -39,7 +39,7 @@ def test_missing_anchor_file_has_no_anchors(tmp_path):
     assert anchor.read_anchors(str(tmp_path / "none")) == ([], 0)
 
 
-def test_contradicting_anchor_warns_and_old_size_is_anchored(
+def test_write_warns_when_anchors_have_more_entries(
     tmp_path,
 ):
     path = str(tmp_path / "checkpoints")
@@ -52,14 +52,14 @@ def test_contradicting_anchor_warns_and_old_size_is_anchored(
     assert anchor.AnchorFile(path).append("o", grown(6), grown(7)) is None
 
 
-def test_lost_anchor_causes_no_warning(tmp_path):
+def test_next_anchor_after_lost_one_gives_no_warning(tmp_path):
     path = str(tmp_path / "checkpoints")
     anchor.AnchorFile(path).append("o", grown(0), grown(1))
 
     assert anchor.AnchorFile(path).append("o", grown(2), grown(3)) is None
 
 
-def test_long_lived_process_notices_anchors_of_another(tmp_path):
+def test_open_anchor_file_notices_anchors_of_other_process(tmp_path):
     path = str(tmp_path / "checkpoints")
     mine = anchor.AnchorFile(path)
     mine.append("o", grown(0), grown(1))
@@ -69,7 +69,7 @@ def test_long_lived_process_notices_anchors_of_another(tmp_path):
     assert "9 entries" in mine.append("o", grown(2), grown(3))
 
 
-def test_checkpoint_without_its_line_break_causes_no_warning(tmp_path):
+def test_anchor_without_its_line_break_stays_readable(tmp_path):
     path = str(tmp_path / "checkpoints")
     anchor.AnchorFile(path).append("o", grown(0), grown(1))
     anchor.AnchorFile(path).append("o", grown(1), grown(2))

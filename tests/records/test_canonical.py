@@ -34,13 +34,13 @@ values = st.recursive(
 
 
 @given(values)
-def test_canonical_json_parses_to_the_same_value(value):
+def test_canonical_json_parses_to_same_value(value):
     assert json.loads(encode_canonical(value)) == value
     assert json.loads(encode_compact(value)) == value
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_formatted_number_parses_to_the_same_number(value):
+def test_formatted_number_parses_to_same_number(value):
     assert float(format_number(value)) == value
 
 
@@ -64,7 +64,7 @@ def test_numbers_are_printed_as_ecmascript_prints_them(value, printed):
     assert format_number(value) == printed
 
 
-def test_nan_has_no_json_form():
+def test_formatting_nan_raises_assertion_error():
     with pytest.raises(AssertionError):
         format_number(float("nan"))
 
@@ -100,7 +100,7 @@ def test_hashes_are_plain_sha256():
     )
 
 
-def test_format_document_example_has_its_printed_hash():
+def test_example_record_in_docs_has_its_printed_hash():
     text = (ROOT / "docs" / "format.md").read_text()
     record = re.search(r"^    (\{.*\})$", text, re.M).group(1)
     expected = re.search(r"content hash `([0-9a-f]{64})`", text).group(1)

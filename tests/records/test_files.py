@@ -38,7 +38,7 @@ def outside(tmp_path):
         ("..a/..b", "..a/..b"),
     ],
 )
-def test_path_is_relative_to_the_project(root, monkeypatch, given, stored):
+def test_path_is_relative_to_project(root, monkeypatch, given, stored):
     (root / "docs").mkdir()
     monkeypatch.chdir("/")
 
@@ -49,13 +49,13 @@ def test_path_is_relative_to_the_project(root, monkeypatch, given, stored):
 @pytest.mark.parametrize(
     "given", ["..", "../x", "docs/../../x", "/", "/etc", "../a project 2", "a/b/../../.."]
 )
-def test_path_above_the_root_is_outside(root, given):
+def test_path_above_project_root_is_outside(root, given):
     assert files.find_project_path(str(root), given) is None
     with pytest.raises(Refused, match="outside the project"):
         files.require_project_path(str(root), given)
 
 
-def test_link_counts_as_its_target(root, outside):
+def test_path_through_link_resolves_to_its_target(root, outside):
     (root / "docs").mkdir()
     (root / "docs" / "guide.md").write_text("x")
     (root / "in").symlink_to("docs")
@@ -77,7 +77,7 @@ def test_link_counts_as_its_target(root, outside):
         assert files.find_project_path(str(root), path) is None
 
 
-def test_dots_after_link_resolve_like_the_system(root, outside):
+def test_dots_after_link_resolve_from_its_target(root, outside):
     (root / "a").mkdir()
     (root / "b" / "c").mkdir(parents=True)
     (root / "a" / "x").write_text("the wrong one")
@@ -89,7 +89,7 @@ def test_dots_after_link_resolve_like_the_system(root, outside):
     assert files.find_project_path(str(root), "a/out/../x") is None
 
 
-def test_project_behind_link_has_same_paths(root, tmp_path):
+def test_symlink_to_project_gives_same_stored_paths(root, tmp_path):
     (root / "a.txt").write_text("x")
     link = tmp_path / "link"
     link.symlink_to(root)
@@ -107,7 +107,7 @@ def test_name_that_is_not_utf8_is_refused(root, name):
     refused.value.what.encode()
 
 
-def test_stored_paths_have_forward_slashes():
+def test_windows_path_is_stored_with_forward_slashes():
     assert files.use_forward_slashes("docs\\deep\\guide.md", "\\") == "docs/deep/guide.md"
 
 
@@ -174,7 +174,7 @@ def test_special_file_is_refused_at_once(root, kind):
         files.hash_file(str(root / "special"))
 
 
-def test_fifo_swapped_in_is_not_waited_for(root, monkeypatch):
+def test_hashing_fifo_is_refused_without_waiting(root, monkeypatch):
     os.mkfifo(root / "pipe")
     (root / "file").write_text("x")
     regular = os.stat(root / "file")
@@ -262,14 +262,14 @@ def test_folder_hash_covers_everything_below(folder):
     ],
     ids=["renamed", "executable", "removed", "added", "link"],
 )
-def test_every_tree_change_shows_in_hash(folder, change):
+def test_every_change_below_folder_changes_its_hash(folder, change):
     before = hash_of(folder)
     change(folder)
 
     assert hash_of(folder) != before
 
 
-def test_link_in_folder_counts_by_target(folder, outside):
+def test_folder_hash_uses_link_targets_not_their_content(folder, outside):
     (folder / "out").symlink_to(outside)
     (folder / "loop").symlink_to(".")
     (folder / "dangling").symlink_to("nothing")
@@ -292,7 +292,7 @@ def test_git_folders_are_left_out_at_every_depth(folder):
     assert hash_of(folder) == before
 
 
-def test_line_break_in_name_changes_the_hash(root):
+def test_line_break_in_name_changes_hash(root):
     one, two = root / "one", root / "two"
     one.mkdir()
     two.mkdir()
@@ -353,7 +353,7 @@ def test_folder_changed_while_hashed_is_busy(folder, monkeypatch, change):
     assert busy.value.exit_code == 6
 
 
-def test_own_records_are_left_out(root, kaizen):
+def test_folder_hash_omits_kaizen_database(root, kaizen):
     kaizen("K1")
     kaizen.close()
     place = Place(str(root))

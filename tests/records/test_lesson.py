@@ -170,19 +170,19 @@ def test_lesson_rows_are_append_only(kaizen, kind, change):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_id_of_any_kind_is_recognized(kind):
+def test_kind_is_recognized_from_id_prefix(kind):
     assert reference.parse_kind(f"{KINDS[kind].prefix}_20261116T031555123Z_0f1e2d3c4b") == kind
 
 
 @pytest.mark.parametrize(
     "text", ["task", "task_", "task_force", "task_2026111", "task_20261116", "other_20261116T", "_"]
 )
-def test_other_text_is_not_an_id(text):
+def test_text_without_id_format_is_no_id(text):
     assert reference.parse_kind(text) is None
 
 
 @pytest.mark.parametrize("sql", [PROOFS, VERDICTS], ids=["proofs", "verdicts"])
-def test_linked_records_are_found_by_indexes(kaizen, sql):
+def test_lookup_of_linked_records_uses_indexes(kaizen, sql):
     kaizen("K1")
     steps = [
         row[3]

@@ -56,7 +56,7 @@ def test_nested_text_stays_with_its_entry(text, expected):
     assert texts(text) == expected
 
 
-def test_entry_has_line_and_headings():
+def test_lesson_entry_has_its_line_and_headings():
     entries = read_page(
         "# Gotchas\n\n## SQLite\n\n### WAL\n\n- Grows\n\n## Deploy\n\n### Friday\nNever.\n"
     ).entries
@@ -68,14 +68,14 @@ def test_entry_has_line_and_headings():
     assert [entry.summary for entry in entries] == ["SQLite › WAL: Grows", "Deploy: Never."]
 
 
-def test_bare_heading_is_listed():
+def test_heading_without_text_is_reported_as_bare():
     page = read_page("# G\n\n## Empty\n\n## Around\n\n### Full\nText.\n\n## Last\n")
 
     assert [entry.title for entry in page.entries] == ["Full"]
     assert page.bare == [(3, "Empty"), (10, "Last")]
 
 
-def test_bare_underlined_heading_is_a_paragraph():
+def test_underlined_text_without_content_below_is_paragraph():
     assert texts("## A\n\nOne.\n\nTwo\nlines.\n---\n\n## B\nText.") == [
         "One.\n\nTwo\nlines.\n---",
         "Text.",
@@ -85,7 +85,7 @@ def test_bare_underlined_heading_is_a_paragraph():
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])
-def test_line_ends_and_bom_change_nothing(newline, start):
+def test_line_ends_and_bom_do_not_change_entries(newline, start):
     text = "---\ntitle: x\n---\n# G\n\n- One\n  more\n\n## B\n\nText\n"
 
     assert read_page(start + text.replace("\n", newline)) == read_page(text)
@@ -100,11 +100,11 @@ def test_front_matter_gives_only_keys():
 @pytest.mark.parametrize(
     "text", ["---\nNot metadata\n---\n", "---\ntitle: x\nNever closed.\n", "---"]
 )
-def test_rule_at_top_is_not_front_matter(text):
+def test_horizontal_rule_at_top_is_not_front_matter(text):
     assert re.findall(r"\w+", " ".join(texts(text))) == re.findall(r"\w+", text)
 
 
-def test_comments_are_not_entries():
+def test_markdown_comments_are_not_entries():
     assert texts("<!-- a -->\n\n- One\n<!--\n- no item\n\n# no heading\n-->\n- Two") == [
         "One",
         "Two",
@@ -125,7 +125,7 @@ def test_stub_has_no_entries():
     assert not read_page("- One").is_stub
 
 
-def test_text_around_stub_lines_is_kept():
+def test_text_added_between_stub_lines_is_entry():
     lines = STUB.split("\n")
     for at in range(len(lines)):
         page = read_page("\n".join([*lines[:at], "- A new one", *lines[at:]]))
@@ -142,7 +142,7 @@ def test_stub_mark_of_another_format_hides_no_text():
     assert texts("<!-- kaizen:stub v9 what -->\nText.\n") == ["Text."]
 
 
-def test_stub_text_is_fixed_per_version():
+def test_stub_text_has_hash_of_its_version():
     """Files out there have them: with other words, the lines of an old stub would be taken for lessons. Make a v2."""
     made = [
         render_stub(kind, count, "2026-11-16", "b.md")
@@ -166,7 +166,7 @@ def test_stub_text_is_fixed_per_version():
         ("- a\u2028b\u0085c\x0bd", "a b c d"),
     ],
 )
-def test_title_is_the_first_sentence(text, expected):
+def test_title_is_first_sentence(text, expected):
     assert titles(text) == [expected]
 
 
@@ -202,7 +202,7 @@ def hashes(text):
     return [entry.source_hash("gotcha", "GOTCHA.md") for entry in read_page(text).entries]
 
 
-def test_equal_entries_differ_by_number():
+def test_hashes_of_equal_entries_differ_by_number():
     assert len(set(hashes("- One\n- One\n- One\n"))) == 3
     assert hashes("- One\n") == hashes("- One\n- One\n")[:1]
 

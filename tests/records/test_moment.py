@@ -25,7 +25,7 @@ def _now(monkeypatch):
         ("2026-11-20T08:00:00.250+02:00", "2026-11-20T06:00:00.250Z"),
     ],
 )
-def test_age_is_past_and_plus_is_future(text, meant):
+def test_time_with_plus_is_future_and_age_past(text, meant):
     assert moment.read_moment(text) == meant
 
 
@@ -45,6 +45,6 @@ def test_year_without_four_digits_is_refused(text):
         moment.read_moment(text)
 
 
-def test_only_ages_and_plus_times_are_relative():
+def test_only_ages_and_plus_times_count_as_relative():
     assert all(map(moment.is_relative, ("7d", "+7d", "12h")))
     assert not any(map(moment.is_relative, ("2026-11-20", "d", "+", None, 7)))

@@ -51,7 +51,7 @@ from kaizen_components.records.files.paths import (
         ("100%_*.md", "100%_done.md", True),
     ],
 )
-def test_one_star_stays_in_folder_two_cross_folders(glob, path, expected):
+def test_one_star_matches_in_folder_two_across_folders(glob, path, expected):
     assert matches_glob(glob, path) is expected
 
 
@@ -61,7 +61,7 @@ NAMES = st.text("ab*?[]!.", min_size=1, max_size=5).filter(
 
 
 @generated(NAMES, st.text("ab.", min_size=1, max_size=5))
-def test_glob_within_a_folder_matches_like_fnmatch(glob, name):
+def test_glob_within_folder_matches_like_fnmatch(glob, name):
     assert matches_glob(glob, name) is (fnmatch.fnmatchcase(name, glob) or name == glob)
 
 
@@ -82,12 +82,12 @@ def test_hostile_glob_is_matched_fast(root):
         "\\\\server\\x",
     ],
 )
-def test_path_outside_the_project_is_refused(root, path):
+def test_path_outside_project_is_refused(root, path):
     with pytest.raises(Refused, match="project's root"):
         normalize_globs(str(root), [path])
 
 
-def test_globs_are_normalized_and_folders_include_all_below(root):
+def test_folder_glob_is_normalized_to_everything_below(root):
     (root / "src").mkdir()
 
     assert normalize_globs(
@@ -102,14 +102,14 @@ def test_globs_are_normalized_and_folders_include_all_below(root):
 
 
 @pytest.mark.parametrize("glob", ["src/**.py", "a**/x", "***"])
-def test_two_stars_beside_other_text_are_refused(root, glob):
+def test_glob_with_two_stars_beside_text_is_refused(root, glob):
     with pytest.raises(Usage, match="not a valid glob") as refused:
         normalize_globs(str(root), [glob])
 
     assert "src/**/*.py" in refused.value.next
 
 
-def test_absolute_path_inside_the_project_becomes_relative(root):
+def test_absolute_path_inside_project_becomes_relative(root):
     assert (
         normalize_path(str(root), str(root / "src" / "x.py"))
         == normalize_path(str(root), "./src/x.py")
@@ -175,7 +175,7 @@ def test_find_matches_agrees_with_matches_glob(tree):
         assert tree().find_matches([glob]) == [path for path in every if matches_glob(glob, path)]
 
 
-def test_hash_changes_with_content_names_modes_and_links(tree, root):
+def test_path_hash_changes_with_content_names_modes_and_links(tree, root):
     hashes = [tree().hash_matches(["src/**"])]
 
     def changed(act):
@@ -193,7 +193,7 @@ def test_hash_changes_with_content_names_modes_and_links(tree, root):
     assert tree().hash_matches(["nowhere/*"]) == hash_tree([])
 
 
-def test_staleness_names_modified_files_or_reports_none_left(tree, root):
+def test_staleness_reason_names_modified_or_missing_files(tree, root):
     recorded = tree().hash_matches(["src/*.py"])
     for path in (root / "src" / "x.py", root / "src" / "a" / "y.py"):
         os.utime(path, (1_000_000_000, 1_000_000_000))

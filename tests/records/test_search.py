@@ -69,7 +69,7 @@ def test_search_accepts_any_query_characters(kaizen, query):
     kaizen("W9", query=query)
 
 
-def test_fts5_operators_are_searched_as_words(kaizen):
+def test_fts5_operators_in_query_are_searched_as_words(kaizen):
     add(kaizen, "NEAR the end AND beyond")
     add(kaizen, "nothing")
 
@@ -114,7 +114,7 @@ def test_changed_text_is_found_by_new_words_only(kaizen):
     assert kaizen("K8")["verified"] and kaizen("K1", integrity=True)["integrity"]["derived"] == "ok"
 
 
-def test_batch_indexes_only_the_final_text(kaizen, root):
+def test_batch_indexes_only_final_text_of_record(kaizen, root):
     (root / "b.jsonl").write_text(
         '{"command": "W1", "args": {"title": "Before", "summary": "x"}}\n'
         '{"command": "W2", "args": {"id": "$1.id", "title": "Between"}}\n'
@@ -131,7 +131,7 @@ def test_batch_indexes_only_the_final_text(kaizen, root):
     )
 
 
-def test_purge_removes_test_texts_and_restores_original_ones(kaizen):
+def test_purge_removes_test_texts_and_restores_indexed_originals(kaizen):
     add(kaizen, "A trial", test=True)
     id = add(kaizen, "Original")
     kaizen("W2", id=id, title="Renamed", test=True)
@@ -142,7 +142,7 @@ def test_purge_removes_test_texts_and_restores_original_ones(kaizen):
     assert found(kaizen, "original") == ["Original"]
 
 
-def test_refused_write_leaves_nothing_in_the_index(kaizen, root):
+def test_refused_write_leaves_nothing_in_index(kaizen, root):
     kaizen("K1")
     (root / "b.jsonl").write_text(
         '{"command": "W1", "args": {"title": "Ghost", "summary": "x"}}\n{"command": "W1"}\n'
@@ -161,7 +161,7 @@ def test_filters_limit_search_results(kaizen):
     assert kaizen("W9", query="needle", limit=5)["more"] is True
 
 
-def test_incomplete_index_is_reported_and_rebuilt(kaizen):
+def test_incomplete_search_index_is_reported_and_rebuilt(kaizen):
     add(kaizen, "Lost and found")
     with kaizen.store.begin_write_transaction() as connection:
         connection.execute("DELETE FROM search_docsize")
@@ -200,7 +200,7 @@ def pruned(large, monkeypatch):
     return large
 
 
-def test_large_search_ranks_the_rare_word_first(pruned):
+def test_large_search_ranks_rare_word_first(pruned):
     assert "rare500" in found(pruned, "common1 common2 rare500")[0].split()
 
 

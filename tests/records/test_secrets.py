@@ -535,7 +535,7 @@ def test_every_secret_is_found_in_text_and_json(kind):
 
 
 @pytest.mark.parametrize("texts", [CLEAN, FAKE], ids=["about secrets", "fake values"])
-def test_text_without_a_real_secret_passes(texts):
+def test_text_without_real_secret_passes(texts):
     for text in texts:
         assert scan.find_secret(text) is None, text
         assert scan.find_secret("see: " + text + "\n") is None, text
@@ -582,21 +582,21 @@ def test_word_right_after_password_equals_is_refused():
             assert scan.find_secret(text) == "password assignment", text
 
 
-def test_word_in_call_or_prose_passes():
+def test_dictionary_word_after_password_in_prose_passes():
     for form in (
         "connect(password=@)", "login(user=a, password=@, b=c)", "password: @", "password = @"
     ):  # fmt: skip
         assert scan.find_secret(form.replace("@", "let" + "mein")) is None, form
 
 
-def test_fake_before_a_real_secret_does_not_hide_it():
+def test_placeholder_does_not_hide_secret_after_it():
     for fake in FAKE:
         for kind, secret in REAL[::7]:
             assert scan.find_secret(fake + "\n" + secret) == kind, (fake, secret)
             assert scan.find_secret(f"{fake} {secret} {fake}") == kind, (fake, secret)
 
 
-def test_fake_of_the_same_kind_does_not_hide_a_real_one():
+def test_placeholder_of_same_kind_does_not_hide_real_secret():
     real = "gh" + "p_" + some(ALNUM, 36)
 
     assert scan.find_secret(f"ghp_{'x' * 36}, ghp_{'0' * 36}, {real}") == "GitHub token"
@@ -615,7 +615,7 @@ AFTER_A_WORD = (
 )  # fmt: skip
 
 
-def test_prefix_after_a_letter_is_ignored():
+def test_token_prefix_inside_word_is_ignored():
     for before in AFTER_A_WORD:
         assert scan.find_secret("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token", (
             before
@@ -623,7 +623,7 @@ def test_prefix_after_a_letter_is_ignored():
     assert scan.find_secret("x" + "gh" + "p_" + some(ALNUM, 36)) is None
 
 
-def test_path_names_where_the_secret_is():
+def test_secret_error_names_path_inside_value():
     token = "gh" + "p_" + some(ALNUM, 36)
 
     assert scan.find_secret_in(token) == ("", "GitHub token")
@@ -656,7 +656,7 @@ BY_KEY = [
 ]
 
 
-def test_value_under_a_secret_name_is_refused():
+def test_value_under_secret_name_is_refused():
     for key, value, kind in BY_KEY:
         for inside, path in ((value, ""), (["a", value], "[1]"), ({"value": value}, ".value")):
             assert scan.find_secret_in({"env": {key: inside}}) == (f".env.{key}{path}", kind), kind
@@ -670,13 +670,13 @@ ORDINARY = [
 ]  # fmt: skip
 
 
-def test_ordinary_value_passes():
+def test_value_without_secret_passes():
     for value in ORDINARY:
         assert scan.find_secret_in(value) is None, value
         assert scan.find_secret_in([value, {"a": value}]) is None, value
 
 
-def test_private_key_split_into_a_list_is_refused():
+def test_private_key_split_into_list_is_refused():
     assert scan.find_secret_in({"source": pem("RSA PRIVATE KEY").split("\n")}) == (
         "",
         "private key",

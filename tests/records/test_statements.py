@@ -49,7 +49,7 @@ def test_statement_fits_the_schema(kaizen, sql, kind):
         link.PARENT,
         link.AROUND,
         transaction.ENTRY_OF,
-        hashing.LOCAL,
+        hashing.LOCAL_FRONTIER,
     ],
     ids=["ready", "reaches", "existing", "parent", "around", "entry", "frontier"],
 )
@@ -85,7 +85,7 @@ def test_ready_tasks_are_read_in_index_order(kaizen):
 
 
 class Recorder:
-    """Stands where a connection stands, to see which statement a list makes."""
+    """Replace a connection and keep the statement that a list runs."""
 
     at = "2026-11-16T00:00:00.000Z"
 
@@ -103,7 +103,7 @@ class Recorder:
         ({"actor": "x"}, "actor"),
     ],
 )
-def test_filtered_list_uses_the_index_of_its_filter(kaizen, filters, index):
+def test_filtered_list_uses_index_of_its_filter(kaizen, filters, index):
     kaizen("K1")
     recorder = Recorder()
     names = ("status", "actor", "scope", "priority", "holder", "since", "until")

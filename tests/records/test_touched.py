@@ -30,7 +30,7 @@ def commit(root, *names):
     git(root, "commit", "-q", "-m", "m")
 
 
-def test_changed_files_come_before_commits(repository):
+def test_changed_files_are_listed_before_committed_ones(repository):
     commit(repository, "first.py")
     commit(repository, "src/second.py", "odd name ü.py")
     write(repository, "first.py", "src/new.py", "AI/work/x.txt")
@@ -44,14 +44,14 @@ def test_changed_files_come_before_commits(repository):
     ]
 
 
-def test_paths_count_from_the_project(repository):
+def test_recent_file_paths_are_relative_to_project(repository):
     commit(repository, "part/in.py", "outside.py")
     write(repository, "part/new.py", "also-outside.py")
 
     assert list_recent_files(str(repository / "part")) == ["new.py", "in.py"]
 
 
-def test_commits_and_paths_are_limited(repository, monkeypatch):
+def test_recent_commits_and_paths_are_limited(repository, monkeypatch):
     for number in range(module.COMMITS + 2):
         commit(repository, f"file{number:02}.py")
     assert list_recent_files(str(repository)) == [
@@ -68,7 +68,7 @@ def test_repository_without_commit_lists_untracked(repository):
     assert list_recent_files(str(repository)) == ["a.py"]
 
 
-def test_no_repository_gives_no_files(root, monkeypatch):
+def test_folder_without_git_has_no_recent_files(root, monkeypatch):
     write(root, "a.py")
     assert list_recent_files(str(root)) == []
 
@@ -78,7 +78,7 @@ def test_no_repository_gives_no_files(root, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
-def test_hanging_git_gives_no_files(root, monkeypatch, tmp_path):
+def test_hanging_git_command_gives_no_recent_files(root, monkeypatch, tmp_path):
     (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")

@@ -17,7 +17,7 @@ from kaizen_components.store.gate import is_held
 TASK = {"title": "A task", "summary": "That somebody wrote."}
 
 
-def test_two_long_lived_doors_write_one_log(kaizen, root):
+def test_two_open_doors_append_to_same_log(kaizen, root):
     other = Door(str(root), keep_open=True)
     written = [
         door("W1", **TASK)["log_index"] for _ in range(5) for door in (kaizen, other, kaizen)
@@ -28,7 +28,7 @@ def test_two_long_lived_doors_write_one_log(kaizen, root):
     assert kaizen("K8")["entries"] == 15
 
 
-def test_refused_write_keeps_the_cached_log_end(kaizen):
+def test_write_after_refused_batch_continues_log(kaizen):
     kaizen("W1", **TASK)
     with pytest.raises(KaizenError):
         kaizen("K5", file=str(_batch(kaizen)))
@@ -50,8 +50,8 @@ class Interrupted(Exception):
     pass
 
 
-def test_door_is_usable_after_signal_exceptions(kaizen):
-    """A host's own time limit may strike between any two lines; afterwards everything goes on."""
+def test_door_works_after_interrupts_at_random_moments(kaizen):
+    """The time limit of a host may raise between any two lines."""
 
     def strike(number, frame):
         raise Interrupted
@@ -79,7 +79,7 @@ def test_door_is_usable_after_signal_exceptions(kaizen):
     assert kaizen("K8")["verified"]
 
 
-def test_door_recreates_a_removed_data_folder(kaizen, root):
+def test_door_recreates_removed_data_folder(kaizen, root):
     kaizen("W1", **TASK)
     shutil.rmtree(root / "AI")
 
@@ -89,7 +89,7 @@ def test_door_recreates_a_removed_data_folder(kaizen, root):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-def test_forked_child_waits_for_its_parents_gate(kaizen, root):
+def test_forked_child_waits_for_lock_of_its_parent(kaizen, root):
     kaizen("W1", **TASK)
     lock = kaizen.store.place.lock
     with kaizen.store.gate:
@@ -106,7 +106,7 @@ def test_forked_child_waits_for_its_parents_gate(kaizen, root):
         assert is_held(lock)
 
 
-def test_gate_wait_keeps_the_callers_alarm(kaizen):
+def test_waiting_for_lock_keeps_alarm_of_caller(kaizen):
     kaizen("W1", **TASK)
     rung = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))

@@ -28,7 +28,7 @@ def hash_of(root, cache=None):
     return read_working_tree(str(root), cache and str(cache)).sha256
 
 
-def test_commit_does_not_change_the_hash(repository, tmp_path):
+def test_committing_does_not_change_tree_hash(repository, tmp_path):
     plain = tmp_path / "plain"
     (plain / "sub").mkdir(parents=True)
     (plain / "a.txt").write_text("a")
@@ -37,7 +37,7 @@ def test_commit_does_not_change_the_hash(repository, tmp_path):
     assert hash_of(repository) == hash_of(plain)
 
 
-def test_tree_hash_follows_the_documented_format(root):
+def test_tree_hash_follows_documented_format(root):
     import hashlib
 
     (root / "b").write_text("x")
@@ -51,7 +51,7 @@ def test_tree_hash_follows_the_documented_format(root):
     assert hash_of(root) == hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def test_cache_never_hides_a_change(repository, tmp_path):
+def test_hash_cache_never_hides_changed_file(repository, tmp_path):
     cache = tmp_path / "cache.json"
     old = time.time() - 100
     os.utime(repository / "a.txt", (old, old))
@@ -67,14 +67,14 @@ def test_cache_never_hides_a_change(repository, tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"a.txt": [1]}', b"\xff\xfe", b'{"a.txt": null}']
 )
-def test_broken_cache_is_ignored(repository, tmp_path, content):
+def test_broken_hash_cache_is_ignored(repository, tmp_path, content):
     cache = tmp_path / "cache.json"
     cache.write_bytes(content)
 
     assert hash_of(repository, cache) == hash_of(repository)
 
 
-def test_files_with_unusual_names_change_the_hash(repository):
+def test_files_with_unusual_names_change_hash(repository):
     first = hash_of(repository)
     for name in (b"with\nnewline", b" blank ", b"broken-\xff", "ümlaut".encode()):
         with open(os.path.join(os.fsencode(repository), name), "wb"):
@@ -84,7 +84,7 @@ def test_files_with_unusual_names_change_the_hash(repository):
         first = second
 
 
-def test_nested_repository_counts_with_its_files(repository):
+def test_tree_hash_includes_files_of_nested_repository(repository):
     inner = repository / "inner"
     inner.mkdir()
     git(inner, "init", "-q")
@@ -95,7 +95,7 @@ def test_nested_repository_counts_with_its_files(repository):
     assert hash_of(repository) != first
 
 
-def test_git_variables_of_hooks_are_ignored(repository, monkeypatch, tmp_path):
+def test_tree_hash_ignores_git_environment_variables(repository, monkeypatch, tmp_path):
     first = hash_of(repository)
     monkeypatch.setenv("GIT_DIR", str(tmp_path))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
@@ -119,7 +119,7 @@ def test_unchanged_file_is_not_read_again(repository, tmp_path, monkeypatch):
     assert [os.path.basename(path) for path in read] == ["a.txt"]
 
 
-def test_ignored_project_counts_with_its_files(root):
+def test_tree_hash_includes_project_ignored_by_outer_repository(root):
     git(root, "init", "-q")
     (root / ".gitignore").write_text("*\n")
     project = root / "project"
@@ -131,7 +131,7 @@ def test_ignored_project_counts_with_its_files(root):
     assert read_working_tree(str(project)).files == 1 and hash_of(project) != first
 
 
-def test_folder_of_bare_repository_counts(root):
+def test_tree_hash_includes_files_beside_bare_repository(root):
     git(root, "init", "-q", "--bare", ".git")
     (root / "m.py").write_text("1")
     first = hash_of(root)
@@ -140,13 +140,13 @@ def test_folder_of_bare_repository_counts(root):
     assert hash_of(root) != first
 
 
-def test_broken_index_is_an_error(repository):
+def test_tree_hash_with_broken_git_index_raises_unavailable(repository):
     (repository / ".git" / "index").write_bytes(b"x")
     with pytest.raises(Unavailable):
         hash_of(repository)
 
 
-def test_missing_submodule_is_skipped(repository, tmp_path):
+def test_tree_hash_skips_missing_submodule(repository, tmp_path):
     inner = tmp_path / "inner"
     inner.mkdir()
     git(inner, "init", "-q")
@@ -176,7 +176,7 @@ def test_missing_submodule_is_skipped(repository, tmp_path):
     assert hash_of(repository) != first
 
 
-def test_vanished_file_does_not_count(repository, monkeypatch):
+def test_tree_hash_omits_file_deleted_meanwhile(repository, monkeypatch):
     plain = hash_of(repository)
     (repository / "z.txt").write_text("z")
 

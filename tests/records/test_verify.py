@@ -114,7 +114,7 @@ class Tampered:
         return {name: row[name] for name in columns if name != "seq" and row[name] is not None}
 
 
-def test_untouched_ledger_verifies(ledger):
+def test_unchanged_ledger_verifies_without_warning(ledger):
     report = ledger.verify()
 
     assert report["verified"] and report["entries"] == report["intact"] + report["purged"]
@@ -122,7 +122,7 @@ def test_untouched_ledger_verifies(ledger):
     assert report["anchors"] > 5 and report["warning"] is None
 
 
-def test_edited_record_is_named(ledger):
+def test_verify_names_edited_record(ledger):
     ledger.sql("UPDATE task SET title = 'Changed' WHERE seq = 1")
     found = ledger.problem()
 
@@ -133,7 +133,7 @@ def test_edited_record_is_named(ledger):
     )
 
 
-def test_first_of_several_bad_records_is_named(ledger):
+def test_verify_names_first_of_several_edited_records(ledger):
     ledger.sql(
         "UPDATE packet SET title = 'x'",
         "UPDATE task SET title = 'x'",
@@ -157,7 +157,7 @@ def test_dropped_table_and_wrong_application_id_are_refused(ledger):
             ledger.verify()
 
 
-def test_removed_record_with_recomputed_hashes_is_an_edit(ledger):
+def test_removed_record_with_recomputed_hashes_is_reported_as_edit(ledger):
     ledger.sql("DELETE FROM packet_result", "DELETE FROM log WHERE kind = 'packet_result'")
     gone = next(n for n in range(1, 99) if not ledger.sql(f"SELECT 1 FROM log WHERE seq = {n}"))
     for table in ("log", "lease", "purge", "task", "task_state"):
@@ -171,7 +171,7 @@ def test_removed_record_with_recomputed_hashes_is_an_edit(ledger):
     assert found.code == "ledger_edit" and f"log index {gone - 1}" in found.why
 
 
-def test_anchors_reveal_a_rewritten_history(ledger):
+def test_anchors_reveal_rewritten_history(ledger):
     ledger.sql("UPDATE task SET title = 'Rewritten' WHERE seq = 1", "DELETE FROM task_state",
                "INSERT INTO task_state SELECT * FROM task_fold")  # fmt: skip
     ledger.rehash()
@@ -180,7 +180,7 @@ def test_anchors_reveal_a_rewritten_history(ledger):
     assert found.code == "ledger_edit" and "log index 0" in found.why and "anchor" in found.what
 
 
-def test_later_write_does_not_hide_a_rewritten_history(ledger):
+def test_later_writes_do_not_hide_rewritten_history(ledger):
     ledger.sql("UPDATE task SET title = 'Rewritten' WHERE seq = 1")
     ledger.rehash()
     door = Door(str(ledger.root))
@@ -192,7 +192,7 @@ def test_later_write_does_not_hide_a_rewritten_history(ledger):
     assert found.code == "ledger_edit" and "log index 0" in found.why
 
 
-def test_two_new_entries_do_not_hide_a_rollback(ledger, tmp_path):
+def test_two_later_entries_do_not_hide_rollback(ledger, tmp_path):
     shutil.copy(ledger.path, tmp_path / "older.db")
     door = Door(str(ledger.root))
     door("W1", title="Lost", summary="s")
@@ -221,7 +221,7 @@ def test_two_new_entries_do_not_hide_a_rollback(ledger, tmp_path):
         ("CREATE TABLE mine_state (seq INTEGER PRIMARY KEY)", "table mine_state"),
     ],
 )
-def test_changed_schema_is_found(ledger, statement, name):
+def test_verify_names_changed_schema_object(ledger, statement, name):
     plain = sqlite3.connect(ledger.path)
     plain.execute(statement)
     plain.commit()
@@ -241,7 +241,7 @@ def test_foreign_table_and_index_are_accepted(ledger):
     assert ledger.verify()["verified"] and Door(str(ledger.root))("K1", integrity=True)
 
 
-def test_changed_view_is_found(ledger):
+def test_verify_names_changed_view(ledger):
     plain = sqlite3.connect(ledger.path)
     (sql,) = plain.execute("SELECT sql FROM sqlite_master WHERE name = 'packet_current'").fetchone()
     plain.execute("DROP VIEW packet_current")
@@ -261,7 +261,7 @@ def test_changed_view_is_found(ledger):
         "UPDATE frontier SET peaks = ''",
     ],
 )
-def test_damaged_frontier_raises_integrity_in_every_command(ledger, statement):
+def test_damaged_hash_frontier_raises_integrity_in_every_command(ledger, statement):
     ledger.sql(statement)
     door = Door(str(ledger.root))
     for call in (("K8", {}), ("K1", {}), ("K6", {}), ("W1", {"title": "t", "summary": "s"})):
@@ -272,7 +272,7 @@ def test_damaged_frontier_raises_integrity_in_every_command(ledger, statement):
     door.close()
 
 
-def test_anchors_reveal_a_reordered_history(ledger):
+def test_anchors_reveal_reordered_history(ledger):
     columns = "at, actor, command, kind, record_id, test, content_hash"
     one, two = ledger.sql(
         f"SELECT {columns} FROM log WHERE record_id GLOB 'task_*' AND test = 0 ORDER BY seq LIMIT 2"
@@ -294,7 +294,7 @@ def test_anchors_reveal_a_reordered_history(ledger):
     assert ledger.problem().code == "ledger_reordering"
 
 
-def test_restored_older_file_is_a_rollback(ledger, tmp_path):
+def test_restored_older_file_is_reported_as_rollback(ledger, tmp_path):
     older = tmp_path / "older.db"
     shutil.copy(ledger.path, older)
     door = Door(str(ledger.root))
@@ -311,7 +311,7 @@ def test_restored_older_file_is_a_rollback(ledger, tmp_path):
     assert ledger.problem().code == "ledger_rollback", "writing on does not hide it"
 
 
-def test_verification_without_anchors_warns(ledger):
+def test_verification_without_anchors_returns_warning(ledger):
     os.unlink(ledger.anchors)
 
     assert "cannot be seen" in ledger.verify()["warning"]
@@ -323,7 +323,7 @@ def test_unreadable_anchors_are_counted(ledger):
     assert ledger.verify()["damaged_anchors"] == 1
 
 
-def test_lost_last_anchor_is_accepted(ledger):
+def test_ledger_without_its_last_anchor_verifies(ledger):
     anchors, _ = anchor.read_anchors(str(ledger.anchors))
     origin, *_ = anchors[-2]
     text = ledger.anchors.read_bytes()
@@ -392,7 +392,7 @@ def test_log_value_of_another_type_is_found(ledger, column, value):
     assert ledger.problem().exit_code == 7
 
 
-def test_text_changed_to_a_blob_is_found(ledger):
+def test_text_changed_to_blob_is_found(ledger):
     raw = bytearray(ledger.path.read_bytes())
     title = raw.index(b"One\xc3\x9cn\xc3\xaf")  # title and summary lie side by side in the row
     header = raw.rindex(

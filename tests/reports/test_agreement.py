@@ -36,7 +36,7 @@ def test_task_cost_includes_child_spans_in_every_report(kaizen, report_data):
     assert report_data("R1", id=task)["data"]["cost"]["cost_usd"] == 10
 
 
-def test_canceled_task_has_no_open_objection(kaizen, report_data):
+def test_canceling_task_removes_its_open_objection(kaizen, report_data):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It does not work.")
     assert [point["what"] for point in report_data("R8")["data"]["next"]] == ["Open objection"]
@@ -47,7 +47,7 @@ def test_canceled_task_has_no_open_objection(kaizen, report_data):
     assert "does not work" not in parts.get("verdicts", "")
 
 
-def test_flow_caption_names_its_starting_counts(kaizen, report_data):
+def test_task_flow_caption_names_its_starting_counts(kaizen, report_data):
     tasks = [start(kaizen) for _ in range(3)]
     for task in tasks:
         kaizen("W2", id=task, status="done")
@@ -57,14 +57,14 @@ def test_flow_caption_names_its_starting_counts(kaizen, report_data):
     assert "The areas begin at 0 done and 0 canceled tasks" in text
 
 
-def test_filter_without_matches_says_no_proof_fits(kaizen):
+def test_proof_report_without_matches_says_no_proof_matches(kaizen):
     kaizen("Q1", title="Looked at it.")
 
     assert "No proof matches." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
     assert "No proof matches." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
 
 
-def test_since_is_read_in_given_timezone(kaizen, monkeypatch, report_data):
+def test_since_option_uses_given_timezone(kaizen, monkeypatch, report_data):
     start(kaizen)
     documents = []
     for zone in ("UTC", "Asia/Kathmandu"):
@@ -89,7 +89,7 @@ def test_printed_report_equals_report_file(cli, root):
     assert json.loads(printed)["data"]["record"]["title"] == "Prix\u00a010\u202f% \u009b31m"
 
 
-def test_same_op_id_returns_first_answer_again(kaizen, root):
+def test_report_with_same_op_id_returns_first_answer(kaizen, root):
     start(kaizen)
     first = kaizen("R1", op_id="once")
     again = kaizen("R1", op_id="once")
@@ -112,7 +112,7 @@ def test_machine_dependent_timezone_is_refused(cli, name):
     assert cli("R8", "--timezone", name, "--out", "-").exit_code == 2
 
 
-def test_time_after_year_9999_is_refused(cli):
+def test_report_time_after_year_9999_is_refused(cli):
     cli("K1")
     answer = cli(
         "R1",
@@ -128,14 +128,14 @@ def test_time_after_year_9999_is_refused(cli):
     assert (answer.exit_code, answer.error["code"]) == (2, "time_out_of_range")
 
 
-def test_joiners_in_ordinary_text_are_kept(kaizen):
+def test_report_keeps_zero_width_joiners_in_titles(kaizen):
     title = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469"
     task = start(kaizen, title)
 
     assert title in kaizen("R1", id=task, out="-", format="html")["document"]
 
 
-def test_named_period_gives_same_report_later(kaizen, monkeypatch):
+def test_report_on_named_period_is_same_later(kaizen, monkeypatch):
     from kaizen_components.records import ids
 
     start(kaizen)
@@ -148,7 +148,7 @@ def test_named_period_gives_same_report_later(kaizen, monkeypatch):
     assert kaizen("R9", month=month, out="-", format="md", timezone="UTC")["document"] == today
 
 
-def test_digest_without_room_suggests_since(kaizen):
+def test_digest_too_small_for_changes_suggests_since(kaizen):
     start(kaizen)
     kaizen("R0", actor="reader")
     for number in range(5):

@@ -11,7 +11,7 @@ def report(kaizen, **more):
     return kaizen("R7", out="-", format="md", **more)
 
 
-def test_every_text_of_a_pattern_has_its_heading(kaizen):
+def test_anti_pattern_report_has_heading_for_every_text(kaizen):
     add_pattern(
         kaizen,
         harm="Slow.",
@@ -30,7 +30,7 @@ def test_every_text_of_a_pattern_has_its_heading(kaizen):
         assert f"**{label}**\n\n> {sentence}" in text
 
 
-def test_pattern_lists_records_that_refer_to_it(kaizen):
+def test_anti_pattern_lists_records_that_refer_to_it(kaizen):
     pattern, other = add_pattern(kaizen), add_pattern(kaizen, "Other")
     referring = {
         kaizen("Q2", about=pattern, conclusion="VERIFICATION_FAILED", summary="Met again.")["id"],
@@ -47,7 +47,7 @@ def test_pattern_lists_records_that_refer_to_it(kaizen):
     assert references == {pattern: referring, other: set()}
 
 
-def test_query_selects_patterns_newest_first(kaizen):
+def test_report_query_selects_anti_patterns_newest_first(kaizen):
     first, second = add_pattern(kaizen, "The first"), add_pattern(kaizen, "The second")
     add_pattern(kaizen, "Unlike")
 

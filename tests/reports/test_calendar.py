@@ -54,11 +54,11 @@ def test_named_period_has_days_and_period_before(unit, given, first, last, befor
     [("week", None, False, "2026-W47"), ("week", None, True, "2026-W46"), ("month", None, True, "2026-10"),
      ("month", None, False, "2026-11"), ("year", None, True, "2025"), ("year", 2024, False, "2024")],
 )  # fmt: skip
-def test_this_and_last_become_exact_period_names(unit, given, last, exact):
+def test_period_this_or_last_becomes_exact_name(unit, given, last, exact):
     assert resolve(unit, given=given, last=last)[unit] == exact
 
 
-def test_today_depends_on_timezone():
+def test_current_period_depends_on_timezone():
     assert resolve("week", "Pacific/Kiritimati")["week"] == "2026-W47"
     assert resolve("month", "Pacific/Pago_Pago", days=1)["until"] == "2026-11-17T11:00:00.000Z"
 
@@ -106,7 +106,7 @@ def test_more_than_one_period_is_refused(given):
         resolve("week", **given)
 
 
-def test_until_without_days_or_records_is_refused():
+def test_until_without_days_or_before_calendar_is_refused():
     with pytest.raises(Usage, match="--until needs --days"):
         resolve("week", until=NOW)
     with pytest.raises(Usage, match="year 0001"):
@@ -140,7 +140,7 @@ def test_every_quarter_hour_falls_on_its_local_day(zone, month):
 @pytest.mark.parametrize(
     "zone", ["Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Europe/Berlin"]
 )
-def test_bars_begin_at_local_midnight_with_odd_offsets(zone):
+def test_bars_begin_at_local_midnight_in_any_timezone(zone):
     result, clock = period("week", zone, given="2026-W46"), Zone(zone)
     bars, midnight = BarIndex(result), datetime.fromisoformat(result.limits()[3])
 

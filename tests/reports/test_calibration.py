@@ -78,7 +78,7 @@ def list_used_ranges(report):
 # The numbers
 
 
-def test_scores_match_values_computed_by_hand(kaizen, closed):
+def test_calibration_scores_match_values_computed_by_hand(kaizen, closed):
     closed([*BY_HAND, (0.99, "void"), (0.5, None)])
     report = kaizen("I5")
 
@@ -93,7 +93,7 @@ def test_scores_match_values_computed_by_hand(kaizen, closed):
     assert "better than" in report["reading"]
 
 
-def test_table_has_ten_ranges_of_probability(kaizen, closed):
+def test_calibration_table_has_ten_ranges_of_probability(kaizen, closed):
     closed(BY_HAND)
     report = kaizen("I5")
 
@@ -112,13 +112,13 @@ def test_table_has_ten_ranges_of_probability(kaizen, closed):
 
 
 @pytest.mark.parametrize("tenth", range(11))
-def test_border_probability_belongs_to_upper_range(tenth):
+def test_probability_between_two_ranges_counts_in_upper_range(tenth):
     table = calibration.group_predictions([(tenth / 10, True)])
 
     assert [index for index, row in enumerate(table) if row["count"]] == [min(tenth, 9)]
 
 
-def test_range_row_shows_mean_probability(kaizen, closed):
+def test_row_of_range_shows_mean_probability_and_outcome_rate(kaizen, closed):
     closed([(0.61, "happened"), (0.62, "did-not-happen"), (0.66, "happened")])
 
     assert list_used_ranges(kaizen("I5")) == {"60-70 %": (3, 0.63, 0.6667)}
@@ -157,7 +157,7 @@ def test_report_without_closed_predictions_has_no_score(kaizen, closed, root, pr
         assert "svg" not in Page((root / report["path"]).read_text()).tags
 
 
-def test_report_covers_given_review_or_all(kaizen, closed):
+def test_calibration_report_covers_given_review_or_all(kaizen, closed):
     good = closed([(1, "happened")], "Good")
     closed([(0, "happened"), (0.5, None)], "Bad")
     kaizen("I3", irl_id=good, summary="S")
@@ -273,7 +273,7 @@ def test_plot_places_points_by_prediction_and_outcome():
     assert plot["points"][0]["r"] > plot["points"][1]["r"]
 
 
-def test_page_loads_nothing_external(kaizen, closed, root):
+def test_calibration_page_loads_nothing_external(kaizen, closed, root):
     closed(BY_HAND)
     page = Page(write_page(kaizen, root))
 
@@ -284,7 +284,7 @@ def test_page_loads_nothing_external(kaizen, closed, root):
 HOSTILE = "<script>alert(1)</script>"
 
 
-def test_page_escapes_hostile_text(kaizen, root):
+def test_calibration_page_escapes_hostile_text(kaizen, root):
     review = kaizen("I1", title=HOSTILE, summary="S")["id"]
     summary = HOSTILE + "\"' onload=x </svg> &amp; {{ 7 * 7 }}"
     kaizen("I2", irl_id=review, summary=summary, probability=0.5, deadline="+7d")
@@ -296,7 +296,7 @@ def test_page_escapes_hostile_text(kaizen, root):
     assert summary in page.texts
 
 
-def test_page_names_log_root_and_size(kaizen, closed, root):
+def test_calibration_page_names_log_root_and_size(kaizen, closed, root):
     closed(BY_HAND)
     text, log = write_page(kaizen, root), kaizen("K8")
 
@@ -320,7 +320,7 @@ def test_existing_page_is_never_overwritten(kaizen, closed, root):
     assert target.read_bytes() == before
 
 
-def test_unwritable_path_is_refused(kaizen, closed, root):
+def test_calibration_report_to_unwritable_path_is_refused(kaizen, closed, root):
     closed(BY_HAND)
     (root / "file").write_text("")
     for folder in ("file", "file/below"):
@@ -331,7 +331,7 @@ def test_unwritable_path_is_refused(kaizen, closed, root):
 
 
 @pytest.mark.parametrize("format", ["text", "json"])
-def test_out_without_html_is_refused(kaizen, closed, root, format):
+def test_calibration_out_without_html_is_refused(kaizen, closed, root, format):
     closed(BY_HAND)
     with pytest.raises(Usage, match="--format html"):
         kaizen("I5", format=format, out=str(root / "report.txt"))

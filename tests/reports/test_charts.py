@@ -62,7 +62,7 @@ def test_ticks_are_round_in_their_unit(value_max, show, is_whole, ticks):
     st.floats(1e-6, 1e12),
     st.sampled_from([format_count, format_percent, format_dollars, format_duration]),
 )
-def test_axis_has_few_even_steps(value_max, show):
+def test_axis_has_at_most_six_even_ticks(value_max, show):
     top, ticks = choose_scale(value_max, show, False)
     values = [value for value, _ in ticks]
 
@@ -88,11 +88,11 @@ def test_ticks_of_counts_are_whole_numbers():
         (["2026-11-16", "later"], ["2026-11-16", "later"], ""),
     ],
 )
-def test_common_year_is_removed_from_labels(labels, short, year):
+def test_year_shared_by_all_labels_is_removed(labels, short, year):
     assert shorten_labels(labels) == (short, year)
 
 
-def test_common_year_moves_to_axis_name():
+def test_year_shared_by_all_labels_moves_to_axis():
     block = draw(labels=DAYS, series={"one": [1] * 30})
 
     assert (block["x_label"], block["data"]["rows"][0][0]) == ("x, 2026", "2026-11-01")
@@ -103,7 +103,7 @@ def test_common_year_moves_to_axis_name():
 @given(
     st.lists(st.text("abcdé世", min_size=1, max_size=40), min_size=1, max_size=400), st.booleans()
 )
-def test_thinned_labels_never_overlap_and_keep_last(labels, shorten):
+def test_thinned_labels_never_overlap_and_include_last(labels, shorten):
     slot_width = 490 / len(labels)
     thinned = thin_labels(labels, slot_width, shorten)
 
@@ -113,7 +113,7 @@ def test_thinned_labels_never_overlap_and_keep_last(labels, shorten):
         assert (next_index - index) * slot_width >= widths / 2
 
 
-def test_long_names_are_cut_but_all_shown():
+def test_long_bar_names_are_cut_and_all_shown():
     block = draw(
         labels=["a rather long name of a thing " + c for c in "abcdef"], series={"one": [1] * 6}
     )
@@ -127,12 +127,12 @@ def test_long_names_are_cut_but_all_shown():
 # Marks
 
 
-def test_chart_without_values_is_none():
+def test_chart_without_values_is_not_drawn():
     assert draw(series={"one": [0, 0]}) is None
     assert draw(chart.draw_lines, series={"one": [None, 0]}) is None
 
 
-def test_bars_start_at_zero_and_stack():
+def test_stacked_bars_start_at_zero():
     block = draw(series={"passed": [3, 0], "failed": [1, 2]})
     lower, upper, alone = block["marks"]
 
@@ -149,13 +149,13 @@ def test_bars_start_at_zero_and_stack():
     ]
 
 
-def test_outcome_series_have_colours_of_their_tones():
+def test_series_named_after_outcomes_have_outcome_colours():
     block = draw(series={"passed": [1, 1], "failed": [1, 1], "blocked": [1, 1], "unknown": [1, 1]})
 
     assert [entry["color"] for entry in block["legend"]] == ["good", "bad", "warn", "s1"]
 
 
-def test_explicit_tones_override_names_and_patterns_differ():
+def test_explicit_tone_overrides_colour_of_series_name():
     block = draw(series={"passed": [1, 1], "x": [1, 1], "y": [1, 1]}, tones={"x": "bad"})
 
     assert [entry["color"] for entry in block["legend"]] == ["s1", "bad", "s4"]
@@ -167,7 +167,7 @@ def test_legend_lists_series_with_marks():
     assert list_texts(draw(series={"passed": [1, 0], "timeout": [0, 0]})["legend"]) == ["passed"]
 
 
-def test_line_has_gap_where_value_is_none():
+def test_line_chart_has_gap_where_value_is_missing():
     block = draw(
         chart.draw_lines,
         labels="abcde",
@@ -178,7 +178,7 @@ def test_line_has_gap_where_value_is_none():
     assert [len(mark["dots"]) for mark in block["marks"]] == [4, 2]
 
 
-def test_each_area_begins_on_the_one_below():
+def test_each_stacked_area_begins_on_one_below():
     block = draw(chart.draw_areas, series={"done": [1, 2], "open": [2, 1]})
     done_points, open_points = (
         [tuple(map(float, point.split(","))) for point in mark["points"].split()]
@@ -189,13 +189,13 @@ def test_each_area_begins_on_the_one_below():
     assert open_points[0][1] == open_points[1][1] == block["top"]
 
 
-def test_area_with_one_label_has_width():
+def test_area_chart_with_one_label_has_visible_width():
     block = draw(chart.draw_areas, labels=["2026-11-16"], series={"done": [1], "open": [1]})
 
     assert len({point.split(",")[0] for point in block["marks"][0]["points"].split()}) == 2
 
 
-def test_wide_tick_labels_move_the_plot_right():
+def test_wide_tick_labels_increase_left_margin():
     block = draw(series={"one": [1, 2_000_000]})
 
     assert block["left"] > draw()["left"]

@@ -214,7 +214,7 @@ def test_filter_shows_rows_with_every_word(browser, gallery):
     assert counts == [(6, "6 of 12 rows"), (1, "1 of 12 rows"), (0, "0 of 12 rows"), (12, "")]
 
 
-def test_link_targets_row_of_its_record(browser, gallery):
+def test_link_to_record_targets_its_table_row(browser, gallery):
     browser.open(gallery)
     browser.evaluate("""document.querySelector('a[href="#proof_1"]').click()""")
 
@@ -251,14 +251,14 @@ BREAKING_SCRIPTS = {
 
 
 @pytest.mark.parametrize("name", BREAKING_SCRIPTS)
-def test_page_check_finds_its_fault(browser, gallery, name):
+def test_page_check_finds_fault_of_its_breaking_script(browser, gallery, name):
     browser.open(gallery)
     browser.evaluate(BREAKING_SCRIPTS[name] + "; 0")
 
     assert name in list_faults(browser)
 
 
-def test_every_page_check_has_a_breaking_script(browser, gallery):
+def test_every_page_check_has_script_that_breaks_it(browser, gallery):
     browser.open(gallery)
 
     assert set(browser.checked()) == set(BREAKING_SCRIPTS)

@@ -51,7 +51,7 @@ def answer_as(name, **steps):
     )
 
 
-def test_models_are_compared_only_on_shared_requests(kaizen, run):
+def test_comparison_of_models_counts_only_shared_requests(kaizen, run):
     run(answer_as("small", review=[REJECT]), "small")
     run(answer_as("small", build=["nothing", GOOD["build"][0]]), "small")
     run(answer_as("large"), "large")
@@ -143,7 +143,7 @@ def abort_after_refusals(kaizen, repo, file):
     kaizen("P7", id=turn["id"], abort=True)
 
 
-def test_every_number_compares_model_with_agents(kaizen, root, notes, own):
+def test_comparison_has_every_number_for_model_and_agents(kaizen, root, notes, own):
     first = notes("nothing", EMPTY_NOTES, GOOD_NOTES)
     notes(GOOD_NOTES)
     kaizen("P6", id=first["id"])
@@ -185,7 +185,7 @@ def test_every_number_compares_model_with_agents(kaizen, root, notes, own):
     assert "2.0 adds /health." in page and "accepted, aborted" in page and "../app" in page
 
 
-def test_single_run_per_protocol_has_no_interval(kaizen, root, notes):
+def test_side_with_single_run_has_no_interval(kaizen, root, notes):
     put(root, changed(lambda given: given.update(name="short-notes")))
     notes(EMPTY_NOTES, GOOD_NOTES)
     notes(GOOD_NOTES)
@@ -200,7 +200,7 @@ def test_single_run_per_protocol_has_no_interval(kaizen, root, notes):
     assert comparison["requests"][0]["right"][0]["outcome"] == "stuck"
 
 
-def test_version_depends_on_prompts_but_not_budget(kaizen, root, notes, own):
+def test_protocol_version_depends_on_prompts_but_not_budget(kaizen, root, notes, own):
     before = kaizen("P11", name="release-notes", repo=str(own))["hash"]
     notes(GOOD_NOTES)
     notes(EMPTY_NOTES, GOOD_NOTES, budget_json={"asks": 5, "tokens": 100_000})
@@ -237,7 +237,7 @@ def test_changed_shipped_prompt_changes_version(monkeypatch, tmp_path):
     assert load_shipped("factory").hash != before
 
 
-def test_same_request_on_another_repository_is_not_shared(kaizen, notes, own, tmp_path):
+def test_comparison_omits_same_request_on_another_repository(kaizen, notes, own, tmp_path):
     shutil.copytree(own, tmp_path / "clone")
     other = repository(tmp_path / "other", {".kaizen/check_notes.py": SCRIPT, "app.py": "X = 1\n"})
     runs = [notes(GOOD_NOTES, repo=repo)["id"] for repo in (own, tmp_path / "clone", other)]
@@ -265,10 +265,10 @@ def test_codemode_rounds_count_every_model_step(kaizen, tmp_path, monkeypatch):
 
     assert (made["outcome"], comparison["left"]["rounds"]["mean"]) == ("accepted", 3)
     assert comparison["requests"][0]["where"] == "../app app.text:slugify"
-    assert "1 run is on both sides, and cannot differ." in comparison["text"]
+    assert "1 run is on both sides and cannot differ." in comparison["text"]
 
 
-def test_invalid_or_empty_side_is_refused(kaizen, notes):
+def test_comparison_with_invalid_or_empty_side_is_refused(kaizen, notes):
     notes(GOOD_NOTES)
     for left in ("model=nobody", "run_1999"):
         with pytest.raises(NotFound):
@@ -278,14 +278,14 @@ def test_invalid_or_empty_side_is_refused(kaizen, notes):
             kaizen("P8", left=left, right="driver=model")
 
 
-def test_clones_count_as_one_repository_in_any_order():
+def test_clones_are_compared_as_one_repository():
     trees = [("a", {"1"}), ("b", {"1", "2"}), ("c", {"2"}), ("d", set())]
     for order in itertools.permutations(trees):
         origins = compare._find_origins(dict(order))
         assert origins["a"] == origins["b"] == origins["c"] != origins["d"]
 
 
-def test_intervals_match_textbook_values():
+def test_confidence_intervals_match_textbook_values():
     assert compute_share_interval(0, 0) is None
     assert [round(end, 3) for end in compute_share_interval(8, 10)] == [0.49, 0.943]
     assert compute_share_interval(10, 10)[1] == 1.0

@@ -81,7 +81,7 @@ def test_critical_rules_come_first_in_full(kaizen, digest):
     assert answer["text"].index("## Critical rules") < answer["text"].index("## Ready")
 
 
-def test_warning_names_budget_that_fits_all_rules(kaizen, digest):
+def test_digest_warning_names_budget_that_fits_all_rules(kaizen, digest):
     for number in range(3):
         kaizen("X1", title=f"Rule {number}", summary="Never. " * 100, priority="critical")
     answer = digest(budget=250)
@@ -106,14 +106,14 @@ def test_critical_rules_that_exactly_fit_cause_no_warning(kaizen, digest):
     assert not digest(budget=needed // 4 - 5, actor="new")["critical_rules_fit"]
 
 
-def test_short_rule_is_listed_when_long_one_is_not(kaizen, digest):
+def test_digest_lists_short_rule_when_long_does_not_fit(kaizen, digest):
     kaizen("X1", title="Long", summary="Never. " * 200, priority="critical")
     small = kaizen("X1", title="Short", summary="Never.", priority="critical")["id"]
 
     assert list_ids(digest(budget=150), "rules") == [small]
 
 
-def test_own_tasks_show_lease_and_proofs(kaizen, digest, on_day):
+def test_digest_shows_own_tasks_with_lease_and_proofs(kaizen, digest, on_day):
     held = start_task(kaizen, "Held", done_when=["git --version", "pytest -q"])
     kaizen("W13", id=held)
     kaizen("Q1", run=["git", "--version"])
@@ -208,7 +208,7 @@ def test_open_predictions_are_ordered_by_deadline(kaizen, digest, on_day):
 # Lessons
 
 
-def test_lessons_match_recently_changed_files(kaizen, digest, root):
+def test_digest_lists_lessons_for_recently_changed_files(kaizen, digest, root):
     git(root, "init", "-q", ".")
     for name in ("old.py", "new.py", "untouched.md"):
         (root / name).write_text("x")
@@ -224,7 +224,7 @@ def test_lessons_match_recently_changed_files(kaizen, digest, root):
     assert_lists(answer, "lessons", for_old, "G4 --id")
 
 
-def test_query_selects_lessons_instead_of_files(kaizen, digest):
+def test_digest_query_selects_lessons_instead_of_files(kaizen, digest):
     gotcha = kaizen("G1", title="WAL grows", summary="S", body="A checkpoint waits")["id"]
     kaizen("G1", title="Unrelated", summary="S", body="B")
 
@@ -232,7 +232,7 @@ def test_query_selects_lessons_instead_of_files(kaizen, digest):
     assert digest(query="nowhere")["text"].count("## Lessons") == 0
 
 
-def test_without_git_newest_proven_lessons_are_listed(kaizen, digest):
+def test_digest_without_git_lists_newest_proven_lessons(kaizen, digest):
     kaizen("L1", title="Not proven", summary="S", evidence=["e"])
     kaizen("L1", title="Proven", summary="S", evidence=["e"])
     proven = kaizen("L3", id="@last", waive="Seen often.")["id"]
@@ -272,7 +272,7 @@ def test_later_digest_shows_changes_since_last_one(kaizen, digest):
     assert "nothing." in digest()["text"]
 
 
-def test_notable_changes_are_listed_newest_first(kaizen, digest):
+def test_digest_lists_notable_changes_newest_first(kaizen, digest):
     first = start_task(kaizen)
     digest()
     kaizen("W2", id=first, status="done")
@@ -299,7 +299,7 @@ def test_notable_changes_are_listed_newest_first(kaizen, digest):
     ]
 
 
-def test_since_overrides_last_digest(kaizen, digest, on_day):
+def test_since_option_overrides_time_of_last_digest(kaizen, digest, on_day):
     start_task(kaizen, "Old")
     on_day(3)
     new = start_task(kaizen, "New")
@@ -309,7 +309,7 @@ def test_since_overrides_last_digest(kaizen, digest, on_day):
     assert len(list_items(digest(since="9d"), "changes")) == 2
 
 
-def test_long_log_is_read_up_to_a_limit(kaizen, digest, monkeypatch):
+def test_digest_reads_long_log_up_to_limit(kaizen, digest, monkeypatch):
     monkeypatch.setattr(digest_news, "READ_MAX", 3)
     digest()
     task_ids = [start_task(kaizen) for _ in range(5)]
@@ -384,14 +384,14 @@ made_parts = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(50, 5_000), st.one_of(st.none(), made_parts), made_parts)
-def test_fitted_text_never_exceeds_budget(budget, rules, parts):
+def test_digest_text_never_exceeds_budget(budget, rules, parts):
     rules_part = rules[0] if rules else None
     fitted = FittedText("# Head", rules_part, "**NO**", parts, budget, "kaizen R0")
 
     assert len(fitted.text) < budget * 4
 
 
-def test_shortened_part_names_command_for_the_rest(full):
+def test_shortened_digest_part_names_command_for_rest(full):
     answer = full("R0", budget=1_500, since="7d")
 
     assert all(part["items"] for part in answer["parts"])
@@ -401,7 +401,7 @@ def test_shortened_part_names_command_for_the_rest(full):
             assert f" more: `{part['rest']}`" in answer["text"]
 
 
-def test_omitted_parts_are_named_with_larger_budget(kaizen, digest):
+def test_digest_names_omitted_parts_and_larger_budget(kaizen, digest):
     for _ in range(3):
         start_task(kaizen, "A task of which much is said " * 4)
     kaizen("Q1", title="Tests", command="pytest -q", exit_code=1)
@@ -438,7 +438,7 @@ def test_hook_format_prints_one_json_object(cli, kaizen):
     assert hooked["hookSpecificOutput"]["additionalContext"].startswith("# Kaizen digest for agent")
 
 
-def test_missing_database_is_error_except_for_hook(cli, root, tmp_path):
+def test_digest_without_database_fails_except_for_hook(cli, root, tmp_path):
     hook, plain = cli("R0", "--format", "hook"), cli("R0")
     nowhere = cli("R0", "--format", "hook", env={"KAIZEN_REPO_ROOT": str(tmp_path / "nothing")})
 
@@ -493,7 +493,7 @@ def test_test_digest_is_not_last_digest_and_is_purged(kaizen, digest):
     assert kaizen("K7")["removed"] == 1 and kaizen("K8")["verified"]
 
 
-def test_test_records_are_left_out(kaizen, digest):
+def test_digest_omits_test_records(kaizen, digest):
     kaizen("W1", **TEXT, test=True)
     kaizen("X1", **TEXT, priority="critical", test=True)
     kaizen("Q1", title="T", command="c", exit_code=1, test=True)
@@ -539,7 +539,7 @@ def test_digest_works_in_batch_and_with_op_id(kaizen, digest, root):
 # Reproducibility and speed
 
 
-def test_scope_filters_work_but_keeps_project_rules(kaizen, digest):
+def test_digest_scope_filters_tasks_but_keeps_project_rules(kaizen, digest):
     rule = kaizen("X1", **TEXT, priority="critical")["id"]
     kaizen("X1", **TEXT, priority="critical", scope="engine")
     start_task(kaizen, scope="engine")
@@ -593,7 +593,7 @@ def test_digest_query_uses_its_index(kaizen, sql, index):
     assert any(index in step for step in steps), steps
 
 
-def test_change_queries_never_scan_a_whole_table(kaizen):
+def test_digest_change_queries_never_scan_whole_table(kaizen):
     kaizen("K1")
     for sql in (digest_news.NOTABLE, digest_news.COUNTS, digest_news.OLDER):
         steps = plan(kaizen.store.reader(), sql)
@@ -602,6 +602,6 @@ def test_change_queries_never_scan_a_whole_table(kaizen):
         ], steps
 
 
-def test_digest_does_not_create_a_database(kaizen):
+def test_digest_does_not_create_database(kaizen):
     with pytest.raises(NotFound):
         kaizen("R0")

@@ -36,7 +36,7 @@ def test_pass_rate_ignores_skipped_runs(kaizen, case):
     assert row["last_outcome"] == "error"
 
 
-def test_trend_compares_newest_with_oldest_third(kaizen, case):
+def test_eval_trend_compares_newest_with_oldest_third(kaizen, case):
     case("failed:0.1 failed:0.2 passed:0.5 passed:0.5 passed:0.8 passed:1.0")
     row = read_case(kaizen)
 
@@ -45,13 +45,13 @@ def test_trend_compares_newest_with_oldest_third(kaizen, case):
     assert row["mean_score"] == pytest.approx(0.5167)
 
 
-def test_two_runs_have_no_trend(kaizen, case):
+def test_case_with_two_runs_has_no_trend(kaizen, case):
     case("failed:0.1 passed:0.9")
 
     assert read_case(kaizen)["pass_trend"] is None and read_case(kaizen)["score_trend"] is None
 
 
-def test_score_trend_equals_trend_of_t4(kaizen, case):
+def test_score_trend_of_case_equals_trend_of_t4(kaizen, case):
     id = case("passed:0.9 passed:0.2 failed:0.4 passed:0.7 failed:0.1 passed:0.3 passed:0.8")
     for value in (0.9, 0.2, 0.4, 0.7, 0.1, 0.3, 0.8):
         kaizen("T2", name="same", value=value, about=id)
@@ -115,7 +115,7 @@ def test_categories_count_cases_runs_and_outcomes(kaizen, case):
     )
 
 
-def test_until_filters_runs_and_query_filters_cases(kaizen, case):
+def test_eval_report_filters_runs_by_until_cases_by_query(kaizen, case):
     id = case("passed", title="Refuses a key")
     case("failed", title="Other")
 

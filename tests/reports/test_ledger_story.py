@@ -40,11 +40,11 @@ def start(kaizen, title="README polish", **more):
 # Sentences
 
 
-def test_every_kind_has_a_sentence_for_many_entries():
+def test_every_kind_has_sentence_for_several_entries():
     assert all("40" in summarize_entries(kind, 40) for kind in KINDS)
 
 
-def test_every_kind_is_described_from_its_record(kaizen, root):
+def test_ledger_report_describes_every_kind_from_its_record(kaizen, root):
     record_every_kind(kaizen, root)
 
     result = read_data(kaizen)
@@ -55,7 +55,7 @@ def test_every_kind_is_described_from_its_record(kaizen, root):
     assert not any("None" in entry["what"] for entry in result["entries"])
 
 
-def test_each_change_of_a_task_has_its_sentence(kaizen):
+def test_each_change_of_task_has_its_sentence(kaizen):
     start(kaizen, done_when=["true"])
     kaizen("W13", id="@last", actor="agent")
     kaizen("W2", id="@last", note="Looked around.")
@@ -86,7 +86,7 @@ def test_json_has_newest_entries_first(cli):
     assert answer["data"]["more"] is True and answer["data"]["log_entries"] == 5
 
 
-def test_earlier_report_appears_only_below_newer_entries(kaizen):
+def test_ledger_report_lists_earlier_reports_except_its_own(kaizen):
     start(kaizen)
     kaizen("R4")
     assert list_sentences(kaizen) == ['opened task "README polish"']
@@ -99,7 +99,7 @@ def test_earlier_report_appears_only_below_newer_entries(kaizen):
     ]
 
 
-def test_purged_test_records_are_counted(kaizen):
+def test_ledger_report_counts_purged_test_records(kaizen):
     for _ in range(5):
         start(kaizen, test=True)
     assert "(test record)" in read_document(kaizen, limit=2)
@@ -109,7 +109,7 @@ def test_purged_test_records_are_counted(kaizen):
     assert "removed 5 test records" in list_sentences(kaizen)
 
 
-def test_many_entries_of_one_kind_become_one_line(kaizen):
+def test_several_entries_of_one_kind_become_one_line(kaizen):
     first = kaizen("T1", name="step")["id"]
     spans = [kaizen("T1", name="step")["id"] for _ in range(39)]
     start(kaizen)
@@ -154,7 +154,7 @@ def test_day_without_entries_shows_zero(kaizen, at):
     assert "the busiest of 2 days with entries" in text
 
 
-def test_entries_of_a_day_are_grouped_by_actor(kaizen):
+def test_entries_of_day_are_grouped_by_actor(kaizen):
     start(kaizen, "One", actor="ada")
     start(kaizen, "Two", actor="ben")
     start(kaizen, "Three", actor="ada")
@@ -169,7 +169,7 @@ def test_entries_of_a_day_are_grouped_by_actor(kaizen):
     assert read_data(kaizen)["actors"] == {"ada": 2, "ben": 1}
 
 
-def test_actor_option_does_not_filter_entries(kaizen):
+def test_actor_option_does_not_filter_ledger_entries(kaizen):
     start(kaizen, actor="ada")
 
     result = kaizen("R2", actor="ben", timezone="UTC")
@@ -177,7 +177,7 @@ def test_actor_option_does_not_filter_entries(kaizen):
     assert kaizen("A3", id=result["artifact_id"])["record"]["actor"] == "ben"
 
 
-def test_time_and_query_select_entries(kaizen, at):
+def test_ledger_report_filters_by_time_and_query(kaizen, at):
     for hour, title in ((0, "Cache"), (1, "Gate"), (2, "Cache again")):
         at(hour)
         start(kaizen, title)
@@ -210,7 +210,7 @@ def test_ledger_report_is_reproducible(kaizen, root, format):
     assert again["document"] == first["document"]
 
 
-def test_hostile_text_is_escaped(kaizen):
+def test_ledger_report_escapes_hostile_text(kaizen):
     title = "<script>alert(1)</script> \x1b[31m \u202e`x` | **b** [a](javascript:1) \" & '"
     start(kaizen, title, body="x" * 1_000_000)
     kaizen("W2", id="@last", note="<img src=x onerror=alert(1)>\n# no heading\n- no point")
@@ -226,7 +226,7 @@ def test_hostile_text_is_escaped(kaizen):
     assert len(html) < 40_000
 
 
-def test_report_without_entries_says_so(kaizen):
+def test_ledger_report_without_entries_says_so(kaizen):
     kaizen("K1")
 
     assert "Nothing is recorded yet." in read_document(kaizen)

@@ -18,7 +18,7 @@ def lessons(kaizen, kind):
     return report(kaizen)["data"]["lessons"][kind]
 
 
-def test_lesson_is_shown_once_with_its_lineage(kaizen, gotcha):
+def test_lesson_is_shown_at_last_stage_with_lineage(kaizen, gotcha):
     first, unpromoted = gotcha(), gotcha()
     learning = kaizen("L2", id=first)["id"]
     learned = kaizen("L3", id=learning, waive="Seen for a month.")["id"]
@@ -87,7 +87,7 @@ def test_closed_lessons_are_shown_with_reason(kaizen, gotcha):
     ]  # fmt: skip
 
 
-def test_weekly_promotions_exclude_direct_learnings(kaizen, gotcha):
+def test_weekly_promotions_exclude_learnings_added_directly(kaizen, gotcha):
     kaizen("L1", **PLAIN)
     kaizen("L3", id=kaizen("L2", id=gotcha())["id"], waive="W.")
     (week,) = report(kaizen)["data"]["promoted"]["periods"]

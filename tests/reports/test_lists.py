@@ -60,7 +60,7 @@ def test_report_as_of_checkpoint_never_changes(kaizen, root, code, format):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_empty_database_report_suggests_a_command(kaizen, code):
+def test_empty_database_report_suggests_command(kaizen, code):
     kaizen("K1")
     report = kaizen(code, **build_options(code, out="-", format="md"))
 
@@ -69,7 +69,7 @@ def test_empty_database_report_suggests_a_command(kaizen, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_hostile_text_is_escaped(kaizen, code):
+def test_list_reports_escape_hostile_text(kaizen, code):
     fill(kaizen, HOSTILE)
     page = kaizen(code, **build_options(code, out="-", format="html"))["document"]
     text = kaizen(code, **build_options(code, out="-", format="md"))["document"]
@@ -88,7 +88,7 @@ def test_hostile_text_is_escaped(kaizen, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_huge_text_is_cut(kaizen, code):
+def test_list_reports_cut_huge_text(kaizen, code):
     kaizen("G1", title="gate", summary="s" * 2_000, body="gate " * 199_000)
     kaizen("Q5", title="gate", symptom="s" * 2_000, correction="c", body="gate " * 199_000)
     kaizen("Q3", title="gate", summary="s", category="proof", body="gate " * 199_000)
@@ -98,7 +98,7 @@ def test_huge_text_is_cut(kaizen, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_test_records_are_left_out(kaizen, code):
+def test_list_reports_omit_test_records(kaizen, code):
     kaizen("K1")
     nothing = kaizen(code, **build_options(code, out="-", format="md"))["data"]
     fill(kaizen, "Only a trial of the gate", test=True)

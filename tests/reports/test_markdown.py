@@ -81,7 +81,7 @@ def test_row_has_one_cell_per_column(row, kind):
 
 @settings(max_examples=300, deadline=None)
 @given(NASTY)
-def test_text_never_starts_a_markdown_block(text):
+def test_text_never_starts_markdown_block(text):
     doc = document(text, [text], [
         section(text or "x", paragraph(text), points([text]), prose("Body", text),
                 story([{"at": "now", "what": text, "by": text, "text": text}])),

@@ -42,7 +42,7 @@ def render(*blocks, anchors=(), **ledger):
     )
 
 
-def test_policy_allows_only_our_script():
+def test_page_policy_allows_only_our_script():
     html = render(paragraph("x"))
     (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -74,7 +74,7 @@ def test_table_cell_escapes_hostile_text(kind):
     assert "&lt;script&gt;hacked=1&lt;/script&gt;" in html
 
 
-def test_only_shown_records_are_linked():
+def test_page_links_only_records_it_shows():
     rows = [[LinkTarget("x_1"), Ref("x_2")], [LinkTarget("x_2"), Ref("x_3")]]
     html = render(table("T", {"a": "", "b": ""}, rows), anchors=["x_1", "x_2"])
 
@@ -94,7 +94,7 @@ def test_footer_names_log_and_root(entries, text):
     assert html.endswith("</html>\n")
 
 
-def test_small_tables_have_no_filter_or_stacking():
+def test_only_large_tables_have_filter_and_stacking():
     short = render(table("T", {"a": ""}, [["x"]] * 10))
     long = render(table("T", dict.fromkeys("abcd", ""), [["x"] * 4] * 11))
 

@@ -105,7 +105,7 @@ def test_every_table_and_view_shows_the_past(project):
     assert compared > 40
 
 
-def test_root_of_past_view_equals_anchor(kaizen, root):
+def test_root_hash_of_past_view_equals_anchor(kaizen, root):
     for number in range(70):
         kaizen("W1", title=f"Task {number}", summary="s")
     anchored = {
@@ -138,7 +138,7 @@ def test_repeated_report_has_same_bytes(kaizen, root):
     assert len({report["artifact_id"] for report in made}) == 6
 
 
-def test_connection_shows_present_after_past_report(kaizen):
+def test_connection_shows_current_records_after_past_report(kaizen):
     for title in "abc":
         kaizen("W1", title=title, summary="s")
         kaizen("Q1", title="Seen")
@@ -148,7 +148,7 @@ def test_connection_shows_present_after_past_report(kaizen):
     assert (db.value(VIEWS), db.value(TASKS)) == (0, 3)
 
 
-def test_connection_shows_present_after_failed_report(kaizen):
+def test_connection_shows_current_records_after_failed_report(kaizen):
     kaizen("W1", title="a", summary="s")
     kaizen("W1", title="b", summary="s")
     db = open_reader(kaizen)

@@ -50,7 +50,7 @@ def get_text(kaizen, code="R8", format="md", **options):
     return kaizen(code, out="-", format=format, **{"timezone": "UTC", **options})["document"]
 
 
-def test_tasks_count_in_week_of_change(kaizen, task, clock):
+def test_task_change_counts_in_week_it_happened(kaizen, task, clock):
     task("2026-11-03T08:00", "2026-11-04T08:00 done")
     task(
         "2026-11-05T08:00",
@@ -71,7 +71,7 @@ def test_tasks_count_in_week_of_change(kaizen, task, clock):
     assert (before["opened"], before["done"], before["open_at_end"]) == (2, 1, 1)
 
 
-def test_open_task_bars_ignore_later_changes(kaizen, task, clock):
+def test_open_task_bars_ignore_changes_after_week(kaizen, task, clock):
     task("2026-11-02T08:00", "2026-11-10T08:00 done", "2026-11-18T08:00 open")
     task("2026-11-03T08:00", "2026-11-18T08:00 done")
     clock("2026-11-20T08:00")
@@ -81,7 +81,7 @@ def test_open_task_bars_ignore_later_changes(kaizen, task, clock):
     assert bars["done_standing"] == [0, 1, 1, 1, 1, 1, 1]
 
 
-def test_lead_time_has_a_median_and_classes(kaizen, task, clock):
+def test_lead_time_has_median_and_classes(kaizen, task, clock):
     for hour in range(1, 21):
         task("2026-11-09T00:00", f"2026-11-09T{hour:02d}:00 done")
     clock("2026-11-20T08:00")
@@ -163,7 +163,7 @@ def test_costs_are_summed_by_day_and_task(kaizen, task, clock):
     ]  # fmt: skip
 
 
-def test_command_with_mixed_results_is_flakiest(kaizen, clock, root, tmp_path):
+def test_command_that_passes_and_fails_is_flakiest(kaizen, clock, root, tmp_path):
     clock("2026-11-09T08:00")
     flag = tmp_path / "flag"  # outside of the project, so that the tree stays as it is
     flaky, broken = ["test", "-e", str(flag)], ["false"]
@@ -197,7 +197,7 @@ def test_promotions_and_waivers_are_listed(kaizen, clock):
     assert "Seen for a month" in text and f"`kaizen L6 --id {learning}`" in text
 
 
-def test_predictions_closed_in_the_period_are_scored(kaizen, clock):
+def test_predictions_closed_in_period_are_scored(kaizen, clock):
     clock("2026-11-09T08:00")
     review = kaizen("I1", title="R", summary="S")["id"]
     for probability, outcome in ((0.8, "happened"), (0.4, "did-not-happen"), (0.5, "void")):
@@ -212,7 +212,7 @@ def test_predictions_closed_in_the_period_are_scored(kaizen, clock):
     assert "Calibration" in get_text(kaizen, week="2026-W46", format="html")
 
 
-def test_next_steps_name_their_commands(kaizen, task, clock):
+def test_every_next_step_of_period_names_its_command(kaizen, task, clock):
     blocked = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Waits for the vendor")
     task("2026-11-09T08:00", "2026-11-10T09:00 blocked", title="Waits too")
     held = task("2026-11-09T08:00", title="Held")
@@ -240,7 +240,7 @@ def test_next_steps_name_their_commands(kaizen, task, clock):
     assert "1 more like it" in points[1]["text"]
 
 
-def test_commands_of_next_steps_succeed(kaizen, task, clock, cli):
+def test_commands_named_in_next_steps_succeed(kaizen, task, clock, cli):
     held = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Held")
     kaizen("T1", name="a", trace_id="nightly 'run'", cost_usd=1)
     kaizen("Q2", conclusion="NEEDS_HUMAN_DECISION", summary="It leaks.")
@@ -263,7 +263,7 @@ def test_done_task_gives_no_next_step(kaizen, task, clock):
     assert "Nothing needs attention: no objection" in get_text(kaizen, week="2026-W46")
 
 
-def test_test_records_are_not_counted(kaizen, clock):
+def test_period_report_omits_test_records(kaizen, clock):
     clock("2026-11-09T08:00")
     record_id = kaizen("W1", title="T", summary="S", test=True)["id"]
     kaizen("W2", id=record_id, status="blocked")
@@ -277,7 +277,7 @@ def test_test_records_are_not_counted(kaizen, clock):
     assert report_data["next"] == []
 
 
-def test_scope_filters_every_number(kaizen, task, clock):
+def test_scope_filters_every_number_of_period_report(kaizen, task, clock):
     inside = task("2026-11-09T08:00", "2026-11-09T09:00 done", scope="docs")
     task("2026-11-09T08:00", "2026-11-09T09:00 blocked", scope="engine")
     kaizen("T1", name="a", task_id=inside, cost_usd=1)
@@ -299,7 +299,7 @@ def test_scope_filters_every_number(kaizen, task, clock):
     assert [point["what"] for point in report_data["next"]] == ["Most expensive"]
 
 
-def test_current_week_is_compared_with_same_days(kaizen, task, clock):
+def test_current_week_is_compared_with_same_days_before(kaizen, task, clock):
     task("2026-11-03T08:00")
     task("2026-11-06T08:00")
     task("2026-11-11T09:00")
@@ -314,7 +314,7 @@ def test_current_week_is_compared_with_same_days(kaizen, task, clock):
     "code, options", [("R8", {}), ("R9", {"last": True}), ("R10", {}), ("R8", {"days": 5})]
 )
 @pytest.mark.parametrize("format", ["html", "md", "json"])
-def test_footer_command_reproduces_report_later(kaizen, task, clock, code, options, format):
+def test_footer_command_reproduces_period_report_later(kaizen, task, clock, code, options, format):
     import shlex
 
     task("2026-10-03T08:00", "2026-11-09T10:00 blocked")
@@ -344,7 +344,7 @@ def test_report_on_empty_database_suggests_w1(kaizen, clock, code, format):
         assert json.loads(text)["data"]["numbers"]["now"]["opened"] == 0
 
 
-def test_hostile_texts_are_escaped(kaizen, task, clock):
+def test_period_report_escapes_hostile_text(kaizen, task, clock):
     record_id = task(
         "2026-11-09T08:00", "2026-11-09T09:00 blocked", title="<script>alert(1)</script> | **bold**"
     )

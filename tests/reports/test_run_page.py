@@ -54,7 +54,7 @@ def page(kaizen, format="md", **options):
     return kaizen("P2", id="@last", format=format, **{**OUTPUT, **options})["document"]
 
 
-def test_run_page_repeats_card_numbers(kaizen, run):
+def test_run_page_has_same_numbers_as_p2(kaizen, run):
     run(Model(build=[BROKEN, main_with(ROUTE)]))
     card, data = kaizen("P2", id="@last"), json.loads(page(kaizen, "json"))["data"]
 

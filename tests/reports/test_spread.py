@@ -13,7 +13,7 @@ def labels(unit, *times, zone=UTC):
     return series["unit"], [(row["label"], row["n"]) for row in series["periods"]]
 
 
-def test_period_without_events_counts_zero():
+def test_period_without_rows_is_listed_with_zero():
     assert labels("week", "2026-12-21T10:00:00.000Z", "2027-01-04T10:00:00.000Z") == (
         "week", [("2026-W52", 1), ("2026-W53", 0), ("2027-W01", 1)],
     )  # fmt: skip
@@ -25,7 +25,7 @@ def test_month_after_january_31_is_not_skipped():
     )  # fmt: skip
 
 
-def test_day_depends_on_timezone():
+def test_day_of_event_depends_on_timezone():
     half_past = "2026-11-16T18:30:00.000Z"  # midnight in Kolkata, which is half an hour off
 
     assert labels("day", half_past, zone=Zone("Asia/Kolkata"))[1] == [("2026-11-17", 1)]
@@ -48,5 +48,5 @@ def test_long_range_uses_longer_periods(last, unit):
     assert len(periods) <= PERIODS_MAX + 1 or unit == "year"
 
 
-def test_no_rows_give_no_periods():
+def test_empty_rows_are_summed_to_no_periods():
     assert sum_by_period([], UTC, "week") == {"unit": "week", "periods": []}

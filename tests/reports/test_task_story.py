@@ -160,7 +160,7 @@ def test_proofs_are_counted_by_outcome_and_tier(kaizen):
     assert "| proofs passed, reported | 1 |" in text
 
 
-def test_done_conditions_show_last_witnessed_proof(kaizen):
+def test_task_report_shows_last_proof_per_done_when(kaizen):
     task = start(kaizen, done_when=["true", "pytest -q"])
     proof = kaizen("Q1", run=["true"], task_id=task)
 
@@ -193,7 +193,7 @@ def test_superseded_objection_is_not_listed(kaizen):
 # The drawing
 
 
-def test_trace_is_svg_in_html_and_table_in_markdown(kaizen):
+def test_trace_is_drawn_in_html_and_tabled_in_markdown(kaizen):
     task = start(kaizen)
     top = kaizen("T1", name="run <b>", kind="run", task_id=task, duration_ms=1_000)["id"]
     kaizen("T1", name="tool", kind="tool", parent=top, duration_ms=400, status="error")
@@ -227,7 +227,7 @@ def scans(kaizen, sql):
     return {row[3] for row in steps if row[3].startswith("SCAN") and "VIRTUAL" not in row[3]}
 
 
-def test_task_queries_scan_no_table(kaizen):
+def test_task_report_queries_scan_no_whole_table(kaizen):
     kaizen("K1")
 
     for sql in (

@@ -34,7 +34,7 @@ def test_records_of_every_kind_are_ranked_together(kaizen):
     assert best(kaizen, "gate") == [gotcha, summary, body]
 
 
-def test_rare_words_rank_higher_then_newest(kaizen):
+def test_rare_words_rank_higher_and_ties_newest_first(kaizen):
     common = [task(kaizen, "The gate") for _ in range(3)]
     rare = task(kaizen, "The valve")
 
@@ -49,14 +49,14 @@ def test_required_word_and_phrase_narrow_hits(kaizen):
     assert len(best(kaizen, "+gate absent")) == 2
 
 
-def test_query_may_be_positional(cli):
+def test_topic_report_accepts_query_without_its_option(cli):
     cli("W1", "--title", "The write gate", "--summary", "S")
     answer = cli("R11", "write", "gate", "--out", "-", "--format", "md")
 
     assert answer.exit_code == 0 and "Task: The write gate" in answer.out
 
 
-def test_every_hit_names_a_working_command(kaizen, cli, root):
+def test_every_hit_names_working_command(kaizen, cli, root):
     record_every_kind(kaizen, root)
     words = (
         "title short text seen fine case pattern source name later often long "
@@ -81,7 +81,7 @@ def test_hits_are_counted_by_kind_and_by_month(kaizen):
 
 
 def test_truncated_search_reports_minimum_hits(kaizen, monkeypatch):
-    monkeypatch.setattr(ranking, "LOOKED_MAX", 2)
+    monkeypatch.setattr(ranking, "MATCHES_MAX", 2)
     ids = [task(kaizen, "The gate") for _ in range(4)]
     found_report = report(kaizen, "gate")
 
@@ -110,7 +110,7 @@ def test_query_without_hits_gets_advice(kaizen, query):
     assert "Try fewer or other words" in report(kaizen, query)["document"]
 
 
-def test_order_is_stable_after_other_reports(kaizen):
+def test_making_reports_does_not_change_topic_order(kaizen):
     """With BM25 it would change: a report's title has the words and makes them common."""
     for title in ("The gate", "A valve", "Gate and valve", "Some gate", "Other"):
         task(kaizen, title, summary="valve" if title == "Other" else "S")
@@ -137,7 +137,7 @@ def test_topic_search_ignores_earlier_reports(kaizen, root):
     words=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40),
     seen=st.characters(categories=SEEN),
 )
-def test_arbitrary_query_returns_ok(kaizen, words, seen):
+def test_topic_report_accepts_any_query_characters(kaizen, words, seen):
     task(kaizen, "The gate \u00b2 \u1ed7")
 
     assert report(kaizen, words + seen)["status"] == "OK"

@@ -69,7 +69,7 @@ def test_spans_are_ordered_below_parents_by_time():
     ]
 
 
-def test_span_with_missing_parent_is_a_root():
+def test_span_with_missing_parent_is_root():
     assert tree(span("run", 0, 10), span("lost", 5, 1, "gone"), span("child", 5, 1, "lost")) == [
         ("run", 0),
         ("lost", 0),
@@ -346,7 +346,7 @@ def test_svg_has_title_description_axis_and_table(page):
     assert all(f">{name}</td>" in table for name in ("run", "part", "mark"))
 
 
-def test_page_loads_nothing_external(page):
+def test_trace_page_loads_nothing_external(page):
     html = page(span("run", 0, 10))
 
     assert not re.search(r"""(src|href)=|@import|url\(|https?://""", html)

@@ -46,7 +46,7 @@ def test_invalid_tz_variable_means_utc(monkeypatch, variable, zone_name):
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/Argentina/Ushuaia"])
-def test_without_tz_the_system_zone_is_used(localtime, name):
+def test_without_tz_system_zone_is_used(localtime, name):
     localtime(name)
 
     assert Zone().name == name

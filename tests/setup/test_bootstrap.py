@@ -142,7 +142,7 @@ def bare(tmp_path):
     return make_project(tmp_path / "a bare project")
 
 
-def test_first_run_sets_up_and_records_loop(fresh):
+def test_first_setup_installs_packages_and_runs_demo(fresh):
     root, run = fresh
     assert (run.returncode, run.stderr) == (0, "")
     assert "[1/7] virtual environment … created" in run.stdout
@@ -163,7 +163,7 @@ def test_first_run_sets_up_and_records_loop(fresh):
     assert str(root) not in run.stdout
 
 
-def test_every_command_shown_works_when_typed(fresh):
+def test_every_command_printed_by_setup_works(fresh):
     root, run = fresh
     typed = [line.strip()[2:] for line in run.stdout.splitlines() if line.strip().startswith("$ ")]
     assert f'cd "{root.name}"' in typed
@@ -174,7 +174,7 @@ def test_every_command_shown_works_when_typed(fresh):
             )
 
 
-def test_second_run_changes_nothing(fresh):
+def test_second_setup_run_changes_nothing(fresh):
     root, _ = fresh
     run = open_door(root, cwd="/")
     assert run.returncode == 0
@@ -186,7 +186,7 @@ def test_second_run_changes_nothing(fresh):
 @pytest.mark.parametrize(
     "demo", [None, "raise ValueError('no room')", "import sys; sys.exit('no room')"]
 )
-def test_failed_demo_is_only_a_note(bare, demo):
+def test_failed_demo_does_not_fail_the_setup(bare, demo):
     script = bare / "support_scripts" / "demo.py"
     script.write_text(demo) if demo else script.unlink()
     run = open_door(bare)
@@ -198,7 +198,7 @@ def test_failed_demo_is_only_a_note(bare, demo):
     assert "Ready. Next:" in run.stdout and not (bare / "AI").exists()
 
 
-def test_test_door_passes_arguments_and_exit_code(fresh, wheels):
+def test_test_script_passes_arguments_and_exit_code(fresh, wheels):
     root, _ = fresh
     run = open_door(root, "-k", "two words", door="test.sh", PIP_FIND_LINKS=wheels)
     assert run.returncode == 5
@@ -206,7 +206,7 @@ def test_test_door_passes_arguments_and_exit_code(fresh, wheels):
     assert "first loop" not in run.stdout
 
 
-def test_unknown_argument_is_refused_with_help(tmp_path):
+def test_unknown_setup_argument_is_refused_with_help(tmp_path):
     root = make_project(tmp_path / "not set up")
     assert "bash setup/setup.sh" in open_door(root, "--help").stdout
     refused = open_door(root, "--fast")
@@ -258,7 +258,7 @@ def test_moved_folder_gets_a_new_venv(bare):
     assert "virtual environment … ready" in open_door(moved).stdout
 
 
-def test_folder_that_is_no_venv_stays(bare):
+def test_folder_that_is_not_venv_is_kept(bare):
     (bare / ".venv").mkdir()
     (bare / ".venv" / "thesis.txt").write_text("ten years of work")
     assert_stopped_with_one_line(
@@ -276,7 +276,7 @@ def test_broken_venv_link_is_replaced(bare):
     assert not (bare / ".venv").is_symlink() and (elsewhere / "pyvenv.cfg").exists()
 
 
-def test_linked_engine_is_compiled_where_it_lives(bare):
+def test_setup_compiles_linked_engine_in_its_folder(bare):
     engine = bare.parent / "engine"
     (bare / "kaizen_components").rename(engine)
     (bare / "kaizen_components").symlink_to(engine)
@@ -284,7 +284,7 @@ def test_linked_engine_is_compiled_where_it_lives(bare):
     assert list(engine.glob("__pycache__/*.pyc"))
 
 
-def test_project_the_user_named_gets_the_data(bare):
+def test_demo_data_goes_to_the_configured_project(bare):
     project = bare.parent / "my project"
     project.mkdir()
     assert "in KAIZEN_REPO_ROOT" in open_door(bare, KAIZEN_REPO_ROOT=str(project)).stdout
@@ -292,7 +292,7 @@ def test_project_the_user_named_gets_the_data(bare):
 
 
 @pytest.mark.parametrize("code", ["K1", "W9", "K8"])
-def test_refusal_of_engine_is_passed_on(bare, code):
+def test_setup_passes_on_engine_error_and_exit_code(bare, code):
     run = open_door(bare, REFUSE=code)
     assert run.returncode == 7
     assert "the ledger does not match" in run.stderr and "Traceback" not in run.stderr
@@ -300,12 +300,12 @@ def test_refusal_of_engine_is_passed_on(bare, code):
 
 
 @pytest.mark.parametrize("name", ["kaizen.py", "kaizen_components", "requirements-kaizen.txt"])
-def test_missing_part_of_the_repository_is_named(bare, name):
+def test_setup_error_names_missing_part_of_repository(bare, name):
     (bare / name).rename(bare / "gone")
     assert_stopped_with_one_line(open_door(bare), name, "missing")
 
 
-def test_package_that_is_nowhere_is_named(unmet):
+def test_setup_error_names_package_that_pip_cannot_find(unmet):
     assert_stopped_with_one_line(
         unmet[1], "pip could not install libsql==9.9.9", "network", "PIP_FIND_LINKS"
     )
@@ -322,7 +322,7 @@ def without_ensurepip(root):
 @pytest.mark.skipif(
     not find_spec("pip"), reason="the Python that runs the tests has no pip of its own"
 )
-def test_outer_pip_replaces_missing_ensurepip(tmp_path, wheels):
+def test_setup_without_ensurepip_uses_the_outer_pip(tmp_path, wheels):
     root = make_project(tmp_path / "on debian", ["click==9.9.9"])
     without_ensurepip(root)
     run = open_door(root, PIP_FIND_LINKS=wheels)
@@ -330,7 +330,7 @@ def test_outer_pip_replaces_missing_ensurepip(tmp_path, wheels):
     assert list(root.glob(".venv/lib/python3*/site-packages/click"))
 
 
-def test_missing_ensurepip_names_debian_package(tmp_path, wheels):
+def test_error_for_missing_ensurepip_names_debian_package(tmp_path, wheels):
     root = make_project(tmp_path / "on bare debian", ["click==9.9.9"])
     without_ensurepip(root)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "no pip"], check=True)
@@ -338,7 +338,7 @@ def test_missing_ensurepip_names_debian_package(tmp_path, wheels):
     assert_stopped_with_one_line(run, "ensurepip", "apt install python3-venv")
 
 
-def test_missing_write_permission_is_named():
+def test_setup_error_names_missing_write_permission():
     """Root may write anywhere, so root becomes nobody, who must be able to run a Python."""
     with tempfile.TemporaryDirectory() as folder:
         root = make_project(Path(folder) / "not mine")
@@ -365,7 +365,7 @@ def test_missing_write_permission_is_named():
         root.chmod(0o755)
 
 
-def test_full_disk_is_named(tmp_path):
+def test_setup_error_names_full_disk(tmp_path):
     """A file system of one megabyte, in a mount namespace of its own."""
     disk = tmp_path / "a small disk"
     disk.mkdir()
@@ -406,7 +406,7 @@ def test_old_python_is_refused(bare, python):
     assert (direct.returncode, direct.stderr) == (door.returncode, door.stderr)
 
 
-def test_door_skips_broken_python(bare):
+def test_setup_script_skips_broken_python(bare):
     folder = bare.parent / "shims"
     folder.mkdir()
     (folder / "python3.13").write_text("#!/bin/sh\necho 'pyenv: command not found' >&2\nexit 127\n")
@@ -420,7 +420,7 @@ def test_door_skips_broken_python(bare):
 @pytest.mark.parametrize(
     ("python", "words"), [("", "none was found"), ("/no/python", "does not run")]
 )
-def test_no_python_at_all_is_one_line(bare, python, words):
+def test_setup_without_python_prints_one_error_line(bare, python, words):
     tools = bare.parent / "tools"
     tools.mkdir()
     for tool in ("bash", "dirname"):
@@ -440,15 +440,15 @@ def test_no_python_at_all_is_one_line(bare, python, words):
         ".ci/run",
     ],
 )
-def test_set_up_names_no_registry_or_machine(name):
+def test_setup_files_name_no_registry_or_machine(name):
     text = (REPO / name).read_text(encoding="utf-8")
     assert not [word for word in ("http:", "https:", "/home/", "/root/", "/opt/") if word in text]
 
 
-def test_door_sets_up_a_copy(tmp_path):
+def test_setup_script_sets_up_a_real_copy(tmp_path):
     """The one test that may use the network: pip, as it is configured here, installs the real pins."""
     root = tmp_path / "a real copy"
-    for name in ("kaizen_components", "setup", "support_scripts"):
+    for name in (".agents", "kaizen_components", "setup", "support_scripts"):
         shutil.copytree(REPO / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("kaizen.py", "requirements-kaizen.txt"):
         shutil.copy(REPO / name, root / name)
@@ -484,4 +484,5 @@ def test_door_sets_up_a_copy(tmp_path):
     ).stdout.splitlines()
     assert demo.count('"id"') == 25 and own.count('"id"') == 0
     assert (root / "AI/db/kaizen.db").exists()
+    assert (root / ".claude/skills").resolve() == root / ".agents/skills"
     assert list(root.glob("kaizen_components/__pycache__/*.pyc"))

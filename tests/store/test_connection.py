@@ -46,7 +46,7 @@ def test_rows_are_dicts_in_column_order(connection):
         ("INSERT INTO t (seq, x) VALUES (1, 'a'), (1, 'b')", Conflict),
     ],
 )
-def test_row_against_a_constraint_raises_conflict(connection, sql, error):
+def test_row_that_violates_constraint_raises_its_error(connection, sql, error):
     with pytest.raises(error):
         connection.execute(sql)
 
@@ -87,7 +87,7 @@ def test_non_utf8_text_raises_integrity(connection, path):
         connection.rows("SELECT x FROM t")
 
 
-def test_locked_database_raises_busy(connection, path):
+def test_writing_to_locked_database_raises_busy(connection, path):
     script = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN EXCLUSIVE'); "
     script += "print('locked', flush=True); sys.stdin.read()"
     # In a process of its own: file locks of one process do not exclude each other.
@@ -102,7 +102,7 @@ def test_locked_database_raises_busy(connection, path):
     other.communicate()
 
 
-def test_text_file_raises_integrity(tmp_path):
+def test_opening_text_file_raises_integrity(tmp_path):
     path = tmp_path / "notes.db"
     path.write_bytes(b"just some text, long enough to be read as a header of a file" * 20)
 
@@ -119,7 +119,7 @@ def test_reader_cannot_write(connection, path):
     reader.close()
 
 
-def test_reader_does_not_create_a_file(tmp_path):
+def test_reader_does_not_create_file(tmp_path):
     with pytest.raises(Unavailable):
         Connection(str(tmp_path / "nothing.db"), read_only=True)
     assert os.listdir(tmp_path) == []
@@ -162,8 +162,8 @@ def test_libsql_cursor_script_raises_errors():
         )
 
 
-class TestRowsThatWait:
-    def test_query_sees_pending_rows(self, connection):
+class TestQueuedRows:
+    def test_query_sees_queued_rows(self, connection):
         connection.insert("t", {"seq": 1, "x": "a"})
 
         assert connection.value("SELECT x FROM t") == "a"
@@ -178,7 +178,7 @@ class TestRowsThatWait:
 
         assert connection.value("SELECT count(*) FROM t") == 0
 
-    def test_rollback_discards_pending_rows(self, connection):
+    def test_rollback_discards_queued_rows(self, connection):
         connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.roll_back()
@@ -188,7 +188,7 @@ class TestRowsThatWait:
 
         assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
 
-    def test_next_write_rolls_back_an_open_one(self, connection):
+    def test_new_write_rolls_back_uncommitted_one(self, connection):
         connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.flush()
@@ -266,7 +266,7 @@ def test_unfinished_or_second_statement_raises_assertion_error(text):
         list(split_statements(text))
 
 
-def test_help_without_click_says_how_to_install(tmp_path):
+def test_help_without_click_names_setup_script(tmp_path):
     script = (
         "import sys; sys.modules['click'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['W1', '--help']))"
@@ -280,7 +280,7 @@ def test_help_without_click_says_how_to_install(tmp_path):
     assert done.returncode == 5 and "setup/setup.sh" in done.stderr
 
 
-def test_old_python_gets_one_error_line():
+def test_unsupported_python_prints_one_error_line():
     olds = [
         path
         for version in ("3.8", "3.9", "3.10")
@@ -300,7 +300,7 @@ def test_old_python_gets_one_error_line():
         )
 
 
-def test_missing_driver_error_says_how_to_install(tmp_path):
+def test_missing_driver_error_names_setup_script(tmp_path):
     script = (
         "import sys; sys.modules['libsql'] = sys.modules['libsql_experimental'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['W1', '--title', 't', '--summary', 's', '--json']))"

@@ -54,7 +54,7 @@ def test_help_and_invalid_commands_create_no_database(cli, root, argv):
     assert os.listdir(root) == []
 
 
-def test_first_write_creates_and_announces_the_database(cli, root):
+def test_first_write_creates_and_announces_database(cli, root):
     first, second = (cli("W1", "--title", "t", "--summary", "s") for _ in range(2))
 
     assert "note: Created the database AI/db/kaizen.db." in first.err
@@ -163,7 +163,7 @@ def test_first_write_backs_up_and_migrates_old_database(root, next_version):
     assert new("K2")["schema"] == NEXT
 
 
-def test_read_of_old_database_is_refused_until_k1(root, next_version):
+def test_read_of_old_database_is_refused_until_k1_migrates(root, next_version):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
     new = Door(str(root))
@@ -191,7 +191,7 @@ def test_failed_migration_changes_nothing(root, next_version):
     assert not os.listdir(root / "AI" / "db" / "backups")
 
 
-def test_failed_second_migration_keeps_and_names_the_backup(root, next_version, monkeypatch):
+def test_failed_second_migration_keeps_and_names_backup(root, next_version, monkeypatch):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
     (pathlib.Path(migrate.FOLDER) / f"{NEXT + 1:04d}_broken.sql").write_text(
@@ -211,7 +211,7 @@ def test_failed_second_migration_keeps_and_names_the_backup(root, next_version, 
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), Unavailable("disk_error", "The disk failed.", "", "")]
 )
-def test_backup_stays_if_the_migrations_commit_is_uncertain(root, next_version, monkeypatch, error):
+def test_backup_remains_if_commit_of_migration_is_uncertain(root, next_version, monkeypatch, error):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
     apply = migrate._apply
@@ -227,7 +227,7 @@ def test_backup_stays_if_the_migrations_commit_is_uncertain(root, next_version, 
     assert len(os.listdir(root / "AI" / "db" / "backups")) == 1
 
 
-def test_older_engine_refuses_a_newer_database_unchanged(cli, root):
+def test_older_engine_leaves_newer_database_unchanged(cli, root):
     cli("W1", "--title", "t", "--summary", "s")
     plain = sqlite3.connect(db_path(root))
     plain.execute("PRAGMA user_version = 99")
@@ -320,7 +320,7 @@ def test_failed_first_write_keeps_link_and_removes_target(cli, root):
     assert db_path(root).is_symlink() and cli("K8").exit_code == 0
 
 
-def test_interrupt_after_first_commit_keeps_the_record(root, monkeypatch):
+def test_interrupt_after_first_commit_keeps_record(root, monkeypatch):
     door = Door(str(root), keep_open=True)
     commit = Connection.commit
 
@@ -348,7 +348,7 @@ def test_deleted_database_is_reported_as_missing(cli, root):
     assert cli("K8").exit_code == 7
 
 
-def test_read_of_missing_root_is_no_root(cli, tmp_path):
+def test_read_with_missing_root_folder_exits_3(cli, tmp_path):
     answer = cli("W9", "--json", env={"KAIZEN_REPO_ROOT": str(tmp_path / "typo")})
 
     assert (answer.exit_code, answer.error["code"]) == (3, "no_root")
@@ -392,7 +392,7 @@ def test_failed_first_write_keeps_existing_folders(cli, root):
     assert [path.name for path in sorted(root.rglob("*"))] == ["AI", "db", "exports", "note.md"]
 
 
-def test_write_does_not_create_a_missing_root(cli, tmp_path):
+def test_write_does_not_create_missing_root(cli, tmp_path):
     answer = cli(
         "W1",
         "--title",
@@ -444,8 +444,8 @@ def test_long_lived_process_notices_replaced_or_newer_file(door, root):
 COPY = "import sqlite3, sys; a, b = map(sqlite3.connect, sys.argv[1:]); a.backup(b); a.close(); b.close()"
 
 
-def test_write_after_restored_copy_is_busy_once(door, root, monkeypatch, tmp_path):
-    """Somebody restores an older copy between our look at the log's end and our BEGIN, which may wait for him."""
+def test_first_write_after_restored_copy_exits_busy(door, root, monkeypatch, tmp_path):
+    """An older copy is restored after the end of the log was read and before BEGIN."""
 
     def copy(one, other):  # in a process of its own: locks of one process do not exclude each other
         subprocess.run([sys.executable, "-c", COPY, one, other], check=True)
@@ -470,7 +470,7 @@ def test_write_after_restored_copy_is_busy_once(door, root, monkeypatch, tmp_pat
     assert [row["title"] for row in door("W9")["records"]] == ["Three", "One"]
 
 
-def test_first_write_against_a_constraint_leaves_no_files(root):
+def test_first_write_that_violates_constraint_leaves_no_files(root):
     store = database.Store(str(root))
     with pytest.raises(Conflict), store.begin_write_transaction() as connection:
         connection.insert("task", {"seq": 1})
@@ -514,7 +514,7 @@ def test_non_utf8_path_is_refused(tmp_path):
 # The gate
 
 
-def test_writer_waits_for_held_gate_then_exits_busy(cli, root):
+def test_writer_waits_for_lock_then_exits_busy(cli, root):
     cli("K1")
     with open(root / "AI" / "db" / "kaizen.db.lock", "r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -531,7 +531,7 @@ def test_writer_waits_for_held_gate_then_exits_busy(cli, root):
     assert cli("W1", "--title", "t", "--summary", "s").exit_code == 0
 
 
-def test_thread_waits_for_the_gate(tmp_path, monkeypatch):
+def test_second_thread_waits_for_lock_of_first(tmp_path, monkeypatch):
     path = str(tmp_path / "lock")
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.2")
     outcome = []
@@ -604,7 +604,7 @@ def read_only(root, tool):
     return run
 
 
-def test_read_only_folder_with_held_gate_exits_busy(read_only, root):
+def test_read_only_folder_with_held_lock_exits_busy(read_only, root):
     with Gate(str(root / "AI" / "db" / "kaizen.db.lock")):
         busy, doctor = read_only("W9", KAIZEN_BUSY_TIMEOUT_S="0.3"), read_only("K11")
 

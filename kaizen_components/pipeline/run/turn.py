@@ -39,7 +39,7 @@ def take_lease(journal: Journal, actor: str, ttl_s: int) -> str:
         raise Conflict(
             "step_is_leased",
             f"{held['holder']} answers {place}.",
-            f"Rule step-is-leased. The lease lasts until {held['until']}.",
+            f"Rule step-is-leased: the lease lasts until {held['until']}.",
             "Wait for it, or work on another run: `P3`.",
         )
     if held:
@@ -81,8 +81,8 @@ def find_leased_run(db: Reader, lease_id: str) -> tuple[Row, Row]:
     if lease is None:
         raise NotFound(
             "unknown_lease",
-            "There is no such lease.",
-            "Rule unknown-lease. Expected is the id that P5 issued with the step, such as evt_….",
+            "No step was leased under this id.",
+            "Rule unknown-lease: P5 returns the id with the step, such as evt_….",
             "Ask what is legal now: `P5 --id RUN`.",
         )
     return db.find("run", lease["run_id"]), lease
@@ -177,4 +177,4 @@ def _refuse(journal: Journal, rule: str, what: str, kind: type[KaizenError]) -> 
         expected = f"the answer to {describe_place(state)} under its current lease, "
         expected += f"on {run['base_commit'][:10]}"
         legal = f"`P5 --id {run['id']}` says what is legal now."
-    return kind(rule.replace("-", "_"), what, f"Rule {rule}. Expected is {expected}.", legal)
+    return kind(rule.replace("-", "_"), what, f"Rule {rule}: expected {expected}.", legal)

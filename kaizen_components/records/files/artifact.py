@@ -1,4 +1,4 @@
-"""Artifacts: what a file or a folder was at one moment, by its hash, and whether it still is."""
+"""Artifacts: the hash of a file or folder at one moment, and whether it is still the same."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATES = ("ok", "changed", "missing", "unreadable")
 
 
 def measure_artifact(place: Place, path: str, allow_external: bool) -> Row:
-    """Return the columns of an artifact. Outside the project only its name is recorded."""
+    """Return the columns of an artifact. Of a path outside the project, record only the name."""
     find = files.find_project_path if allow_external else files.require_project_path
     relative = find(place.root, path)
     target = os.path.join(place.root, path) if relative is None else relative
@@ -77,7 +77,7 @@ def _select_facts(record: Row) -> Row:
 
 
 def find_related(db: Reader, record: Row) -> Row:
-    """Return an artifact's task and subject, others of its path, and proofs with it as output."""
+    """Return the task, the subject, other artifacts of the path, and proofs with this output."""
     related: Row = {}
     if record["task_id"]:
         task = db.find("task", record["task_id"])
@@ -99,7 +99,7 @@ def build_filters(
     since: str | None,
     until: str | None,
 ) -> Row:
-    """Return the conditions of a list. A path includes all below it; its range uses the index."""
+    """Return the conditions of a list. `path` also matches everything below it."""
     filters: Row = {
         "task_id = ?": task_id and db.resolve("task", task_id), "actor = ?": actor,
         "at >= ?": since, "at < ?": until,
@@ -107,7 +107,7 @@ def build_filters(
     wanted = path and (files.find_project_path(place.root, path) or files.use_forward_slashes(path))
     if wanted == ".":
         filters["path >= ?"] = ""
-    elif wanted:
+    elif wanted:  # the range lets SQLite use the index: "0" follows "/"
         filters["path >= ?"] = wanted
         filters["path < ?"] = wanted + "0"
         filters["instr(path || '/', ?) = 1"] = wanted + "/"
@@ -175,7 +175,7 @@ def compare_artifact(place: Place, record: Row, path: str | None = None) -> Row:
 
 
 def verify_newest(db: Reader, place: Place, report_progress: Callable[[int, int], object]) -> Row:
-    """Verify the newest artifact of every path, all of them even if some differ."""
+    """Verify the newest artifact of every path; continue after one that differs."""
     rows, counts = db.rows(NEWEST), db.one(COUNTS) or {}
     db.release_snapshot()
     findings, states = [], dict.fromkeys(STATES, 0)

@@ -1,4 +1,4 @@
-"""Files by their hash. They are streamed, and links that lead out of the project are refused."""
+"""Hash files and folders as streams, and refuse links that lead out of the project."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 20
 # Without O_NONBLOCK, opening a fifo that has just replaced a file would wait for ever.
 OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: Windows has it beside symbolic links to folders
+JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: the other kind of folder link on Windows
 NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 def find_project_path(root: str, path: str) -> str | None:
-    """Return the path relative to the project, or None if it leads out, even through a link.
+    """Return the path relative to the project, or None if it or a link in it leads outside.
 
     A relative path counts from the project's root, not from the working directory.
     """
@@ -57,7 +57,7 @@ def require_project_path(root: str, path: str) -> str:
 
 
 def use_forward_slashes(path: str, separator: str = os.sep) -> str:
-    """Return a path as records spell it on every system."""
+    """Return a path with forward slashes, as records store it on every system."""
     return path.replace(separator, "/")
 
 
@@ -67,7 +67,7 @@ def get_base_name(path: str) -> str:
 
 
 def hash_file(path: str) -> tuple[str, int]:
-    """Return (SHA-256 in hex, bytes) of a file; raise Busy if it changed meanwhile."""
+    """Return (SHA-256 in hex, size in bytes) of a file; raise Busy if it changes meanwhile."""
     import hashlib
 
     digest, size = hashlib.sha256(), 0
@@ -90,7 +90,7 @@ def hash_file(path: str) -> tuple[str, int]:
 
 
 def hash_entry(path: str) -> tuple[str, str, int]:
-    """Return (mode, SHA-256, bytes) of a file, an executable, or a link by its target."""
+    """Return (mode, SHA-256, size in bytes) of a file. Of a link, hash the path it points to."""
     import hashlib
 
     try:
@@ -109,7 +109,7 @@ def hash_tree(entries: list[tuple[str, str, str]]) -> str:
 
     digest = hashlib.sha256()
     for path, mode, sha256 in sorted(entries, key=lambda entry: os.fsencode(entry[0])):
-        # No path has a NUL, so a line break in a name cannot pass for another entry.
+        # NUL ends each entry: no path can have it, while a name can have a line break.
         digest.update(f"{mode} {sha256} ".encode() + os.fsencode(path) + b"\0")
     return digest.hexdigest()
 
@@ -117,7 +117,7 @@ def hash_tree(entries: list[tuple[str, str, str]]) -> str:
 def walk_files(
     folder: str, without: frozenset[tuple[int, int]] = NOTHING
 ) -> dict[str, tuple[int, ...]]:
-    """Return relative path -> fingerprint of every file and link below a folder, but .git.
+    """Return relative path -> fingerprint of every file and link below a folder, without .git.
 
     Links are not followed. `without` names files and folders by (device, inode).
     """
@@ -140,7 +140,7 @@ def walk_files(
 
 
 def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> tuple[str, int, int]:
-    """Return (hash, bytes, files) of all below a folder; raise Busy if a file changed meanwhile."""
+    """Return (hash, size in bytes, files) of a folder; raise Busy if a file changes meanwhile."""
     entries, size = [], 0
     before = walk_files(folder, without)
     for name in before:
@@ -156,10 +156,10 @@ def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> t
 
 
 def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
-    """Return (hash, bytes, files) of a path below the root; `files` is None for a file.
+    """Return (hash, size in bytes, files) of a path; `files` is None for a single file.
 
-    The project's own records are left out: closing a file of the database here would drop every
-    lock that SQLite holds on it in this process (POSIX).
+    The project's own records are left out: on POSIX, closing a database file in this process would
+    drop every lock that SQLite holds on it.
     """
     path = os.path.realpath(os.path.join(place.root, path))
     database = os.path.realpath(place.database)

@@ -1,8 +1,8 @@
-"""Which files a record is about: globs below the project, and the hash of what they match now.
+"""Match the globs of a record with the files of the project, and hash the matches.
 
-`*`, `?` and `[…]` stay within a folder; `**` fills a whole part between slashes and crosses
-folders. A name also matches its own text, so that a file called `[id].tsx` can be named. Links are
-entries and never followed.
+`*`, `?` and `[…]` match within one folder. `**` stands alone between slashes and matches any
+number of folders. A glob also matches a file with exactly its text, so a file called `[id].tsx` can
+be named. Links count as files and are never followed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SHOWN_MAX = 5
 
 
 def normalize_globs(root: str, paths: list[str]) -> list[str]:
-    """Return the globs relative, with forward slashes. A folder means everything below it."""
+    """Return the globs relative to `root`, with forward slashes. Turn a folder into `folder/**`."""
     globs = []
     for path in paths:
         parts = _split_path(path)
@@ -60,11 +60,11 @@ def _split_path(path: str) -> list[str]:
 
 
 def matches_glob(glob: str, path: str) -> bool:
-    """Return whether a glob matches a path. The fixed text at its ends decides for most globs."""
+    """Return whether a glob matches a path. Most paths already differ in its fixed start or end."""
     if not path.startswith(glob.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0]):
         return False
     tail = glob.rsplit("*", 1)[-1].rsplit("?", 1)[-1].rsplit("]", 1)[-1]
-    if not path.endswith(tail.removeprefix("/")):  # the ** before it may match no folder at all
+    if not path.endswith(tail.removeprefix("/")):  # `**` before the tail may match no folder at all
         return False
     steps, names = _split_glob(glob), path.split("/")
     step = name = retry = 0
@@ -84,7 +84,7 @@ def matches_glob(glob: str, path: str) -> bool:
 
 
 def _split_glob(glob: str) -> list[str]:
-    """Split a glob at its slashes. A final `**` needs at least one name below its folder."""
+    """Split a glob at its slashes. Add `*` to a final `**`, which must match at least one name."""
     steps = glob.split("/")
     return [*steps, "*"] if steps[-1] == "**" else steps
 
@@ -108,7 +108,7 @@ class FileMatcher:
         self._entries: dict[str, tuple[str, str] | None] = {}
 
     def hash_matches(self, globs: list[str]) -> str:
-        """Return the hash of the files that the globs match, even if there are none."""
+        """Return the hash of all files that the globs match; an empty list has a hash too."""
         from .files import hash_entry, hash_tree
 
         entries = []
@@ -116,7 +116,7 @@ class FileMatcher:
             if path not in self._entries:
                 try:
                     self._entries[path] = hash_entry(os.path.join(self.root, path))[:2]
-                except (FileNotFoundError, NotFound):  # it went away just now
+                except (FileNotFoundError, NotFound):  # the file was removed just now
                     self._entries[path] = None
             if entry := self._entries[path]:
                 entries.append((path, *entry))
@@ -172,7 +172,7 @@ class FileMatcher:
                         if entry.name != ".git" and folder + entry.name != "AI/db":
                             folders.append(entry.name)
                     elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
-                        files.append(entry.name)  # but no pipe: reading it would never end
+                        files.append(entry.name)  # leave out pipes: reading one would never end
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
@@ -185,7 +185,7 @@ class FileMatcher:
 def check_staleness(
     matcher: FileMatcher, globs: list[str], recorded: str | None, at: str
 ) -> dict[str, object]:
-    """Return whether the hash of the files is no longer the one `recorded` at `at`, and why."""
+    """Return whether the files no longer have the hash `recorded` at the time `at`, and why."""
     if not globs or not recorded:
         return {"stale": False}
     try:

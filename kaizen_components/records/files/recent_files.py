@@ -1,4 +1,4 @@
-"""Files that were worked on lately: uncommitted changes in git, and those of the last commits."""
+"""List recently changed files: uncommitted changes in git, then files of the last commits."""
 
 import time
 
@@ -8,8 +8,8 @@ from .working_tree import OWN_FOLDERS
 
 COMMITS = 10
 PATHS_MAX = 60
-TIMEOUT_S = 1.0  # for all questions together; the digest goes without if git needs longer
-QUESTIONS = (
+TIMEOUT_S = 1.0  # for all git commands together; the digest omits the files if git is slower
+GIT_COMMANDS = (
     ("rev-parse", "--show-prefix"),
     (
         "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all",
@@ -20,13 +20,13 @@ QUESTIONS = (
 
 
 def list_recent_files(root: str) -> list[str]:
-    """Return changed files below `root`, then those of the newest commits; none without git."""
+    """Return changed files below `root`, then files of the newest commits; without git, []."""
     end = time.monotonic() + TIMEOUT_S
     outputs = []
     try:
-        for words in QUESTIONS:
+        for words in GIT_COMMANDS:
             result = try_git(root, *words, timeout_s=max(end - time.monotonic(), 0.01))
-            if result.code != 0 and words[0] != "log":  # which fails before the first commit
+            if result.code != 0 and words[0] != "log":  # `git log` fails before the first commit
                 return []
             outputs.append(result.text)
     except Unavailable:
@@ -36,7 +36,7 @@ def list_recent_files(root: str) -> list[str]:
     changed = sorted(path.removeprefix(prefix.strip("\n")) for path in entries)
     committed = filter(None, (name.strip("\n") for name in log.split("\0")))
     paths = dict.fromkeys([*changed, *committed])
-    # Not every name is UTF-8, but every glob is.
+    # Leave out names that are not UTF-8: no glob can name them.
     return [path for path in paths if not path.startswith(OWN_FOLDERS) and path.isprintable()][
         :PATHS_MAX
     ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...parameters import Place, Reader, Row, Writer
 
 COLUMNS = "id, at, tier, title, version, url, path, scope, retrieved_at, superseded_by, test"
-# CROSS JOIN: the chain first, or the planner reads every source there is.
+# CROSS JOIN reads the chain first. Without it the planner reads every source.
 OLDER = """
 WITH RECURSIVE chain (id, depth) AS (
     SELECT supersedes_id, 1 FROM source WHERE id = ?

@@ -1,10 +1,9 @@
-"""The working tree as one hash, so that a proof says which files it was made on.
+"""Hash the working tree, so that a proof says which state of the files it ran on.
 
-Tracked and untracked files count, ignored ones do not.
-Each file counts with its path, its kind and the SHA-256 of its content (docs/format.md). What
-Kaizen itself writes below AI/ does not count. A cache beside the database remembers hashes by size,
-times and inode; a file that was changed within the last two seconds is hashed anew, because its
-time could hide another change.
+The hash covers the path, kind and SHA-256 of each tracked and untracked file (docs/format.md). It
+leaves out ignored files and what Kaizen itself writes below AI/. A cache remembers hashes by size,
+times and inode. A file that changed within the last two seconds is not cached: another change could
+have the same time.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     Cache = dict[str, list[Any]]  # path -> size, mtime, ctime, inode, mode, kind, SHA-256
 
 OWN_FOLDERS = ("AI/db/", "AI/work/", "AI/generation/")
-# Folders of tools, for projects without git, where nothing says what is ignored.
+# Folders of tools to skip in a project without git, which has no ignore rules.
 TOOL_FOLDERS = frozenset((
     ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache",
     ".hypothesis",
@@ -35,7 +34,7 @@ UNREADABLE = "unreadable"
 
 
 class WorkingTree:
-    """The hash of a working tree, its commit if git has one, and the number of files."""
+    """The hash of a working tree, its commit (None without one), and the number of files."""
 
     def __init__(self, sha256: str, commit: str | None, files: int):
         self.sha256 = sha256
@@ -71,16 +70,22 @@ def _hash_entries(root: str, prefix: str, cache: Cache, fresh: Cache) -> list[tu
             facts = os.lstat(full)
         except OSError:
             continue  # deleted, but still in git's index
-        if stat.S_ISDIR(facts.st_mode):  # a repository inside this one counts with its files
+        if stat.S_ISDIR(facts.st_mode):  # a repository inside this one: add its files
             entries += _hash_entries(full, prefix + path.rstrip("/") + "/", cache, fresh)
             continue
         if not (stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)):
             continue
         key = prefix + path
         times = max(facts.st_mtime_ns, facts.st_ctime_ns)
-        marks = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino, facts.st_mode]
+        fingerprint = [
+            facts.st_size,
+            facts.st_mtime_ns,
+            facts.st_ctime_ns,
+            facts.st_ino,
+            facts.st_mode,
+        ]
         known = cache.get(key)
-        if known and known[:5] == marks:
+        if known and known[:5] == fingerprint:
             kind, sha256 = known[5:]
         else:
             try:
@@ -90,7 +95,7 @@ def _hash_entries(root: str, prefix: str, cache: Cache, fresh: Cache) -> list[tu
             except Unavailable:  # an unreadable file still counts
                 kind, sha256 = UNREADABLE, "0" * 64
         if kind != UNREADABLE and times < now_ns - RACY_NS:
-            fresh[key] = [*marks, kind, sha256]
+            fresh[key] = [*fingerprint, kind, sha256]
         entries.append((key, kind, sha256))
     return entries
 
@@ -107,15 +112,15 @@ def _list_git_paths(root: str) -> set[str] | None:
     is_own = not prefix.strip() or os.path.exists(os.path.join(root, ".git"))
     if not is_own and try_git(root, "check-ignore", "-q", ".").code == 0:
         return None
-    listed = try_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if listed.code != 0:
+    listing = try_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listing.code != 0:
         raise Unavailable(
             "git_failed",
             "git cannot list the files of the project.",
             "A proof has to say which files it was made on.",
             "Run `git status` to see what is wrong.",
         )
-    paths = set(listed.text.split("\0")) - {""}
+    paths = set(listing.text.split("\0")) - {""}
     return None if "./" in paths else paths  # "./": a submodule that is not set up
 
 
@@ -125,7 +130,7 @@ def _load_cache(path: str | None) -> Cache:
             cache = json.load(file)
         return {key: facts for key, facts in cache.items() if len(facts) == 7}
     except (OSError, ValueError, AttributeError, TypeError):
-        return {}  # it is only a cache
+        return {}  # without a cache, all files are hashed again
 
 
 def _save_cache(path: str, cache: Cache) -> None:

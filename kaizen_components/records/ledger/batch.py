@@ -1,4 +1,4 @@
-"""Run JSONL: a line is `{"command": "W1", "args": {…}}`; `$N.id` is the id that line N returned."""
+"""Run JSONL lines such as `{"command": "W1", "args": {…}}`. `$N.id` is the id from line N."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,9 +16,9 @@ def run_batch(
     read: Callable[[str], Any] | None = None,
     shape: str = SHAPE,
 ) -> list[dict[str, Any]]:
-    """Run every line; the first error names its line, and the caller's transaction writes nothing.
+    """Run every line. Stop at the first error; the caller then rolls back the whole transaction.
 
-    `read` parses a line of another `shape` than K5's into (command, args).
+    `read` parses a line into (command, args) if its `shape` is not that of K5.
     """
     results: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -77,7 +77,7 @@ def parse_line(line: str) -> tuple[str, dict[str, Any]]:
 
 
 def fill_references(value: Any, results: Mapping[int, dict[str, Any]]) -> Any:
-    """Replace `$N.name` by that value of the result of line N; also in a list of ids."""
+    """Replace `$N.name` by the value `name` from the result of line N, also inside a list."""
     if isinstance(value, list):
         return [fill_references(item, results) if isinstance(item, str) else item for item in value]
     if not (isinstance(value, str) and value[:1] == "$" and "." in value):

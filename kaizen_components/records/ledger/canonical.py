@@ -12,7 +12,7 @@ _ESCAPES.update({8: "\\b", 9: "\\t", 12: "\\f", 13: "\\r"})  # the others are re
 
 
 def encode_canonical(value: object) -> str:
-    """Encode with sorted keys and without spaces: two equal values have the same text."""
+    """Encode with sorted keys and without spaces, so that equal values give equal texts."""
     return _encode(value, True)
 
 
@@ -29,11 +29,11 @@ def encode_canonical_row(row: "dict[str, Any]") -> str:
 
 
 def encode_compact(value: object) -> str:
-    """Encode with keys in their own order, as `--json` prints them."""
+    """Encode a value without sorting the keys, as `--json` prints it."""
     return _encode(value, False)
 
 
-# Spaces, soft hyphens and joiners: not printable to Python, but part of ordinary text.
+# Spaces, soft hyphens and joiners: `isprintable` rejects them, but ordinary text has them.
 _ORDINARY = frozenset(
     map(chr, (9, 10, 0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F))
 ) | {"\u3000"}
@@ -54,7 +54,7 @@ def escape_invisible(text: str) -> str:
 
 
 def measure_width(text: str) -> int:
-    """Return the columns a text takes: two for wide characters and most emoji, none for marks."""
+    """Return the terminal width of a text: 2 for wide characters and most emoji, 0 for marks."""
     if text.isascii() or all(c < "\u0300" or "\u2010" <= c <= "\u2027" for c in text):
         return len(text)  # Latin, dashes, …
     from unicodedata import category, east_asian_width

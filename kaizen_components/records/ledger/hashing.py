@@ -35,7 +35,7 @@ EMPTY_ROOT = sha256(b"")
 
 
 class Frontier:
-    """The peaks of a Merkle tree: enough to append a leaf and to know the root, in O(log n)."""
+    """The peaks of a Merkle tree. They suffice to append a leaf or compute the root in O(log n)."""
 
     def __init__(self, size: int = 0, peaks: list[str] | None = None) -> None:
         self.size = size
@@ -53,7 +53,8 @@ class Frontier:
         if not self.peaks:
             return EMPTY_ROOT
         root = bytes.fromhex(self.peaks[-1])
-        for peak in self.peaks[-2::-1]:  # as hash_node, without hexadecimal: every write needs it
+        # Same result as hash_node, but on bytes: every write runs this, so skip the hex conversion.
+        for peak in self.peaks[-2::-1]:
             root = _sha256(b"\1" + bytes.fromhex(peak) + root).digest()
         return root.hex()
 
@@ -61,11 +62,12 @@ class Frontier:
         return Frontier(self.size, list(self.peaks))
 
 
-LOCAL = "SELECT origin, size, peaks, (SELECT max(seq) FROM log) FROM frontier WHERE local = 1"
+LOCAL_FRONTIER = """
+SELECT origin, size, peaks, (SELECT max(seq) FROM log) FROM frontier WHERE local = 1"""
 
 
 class LogEnd:
-    """The end of a database's own log. It is immutable, so that a cache may hold it."""
+    """The end of a database's own log. Never change it: a cache may share it."""
 
     def __init__(self, origin: str, frontier: Frontier, schema: int, seq: int) -> None:
         self.origin = origin
@@ -76,7 +78,7 @@ class LogEnd:
 
 def read_log_end(connection: "Connection") -> LogEnd:
     """Return the stored end of the log; raise Integrity if its row is damaged."""
-    rows = connection.tuples(LOCAL)
+    rows = connection.tuples(LOCAL_FRONTIER)
     peaks = rows[0][2].split() if len(rows) == 1 else []
     are_hashes = all(len(peak) == 64 and not peak.strip("0123456789abcdef") for peak in peaks)
     if len(rows) != 1 or len(peaks) != bin(rows[0][1]).count("1") or not are_hashes:

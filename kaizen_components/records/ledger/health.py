@@ -36,7 +36,7 @@ def summarize_log(connection: Connection) -> dict[str, Any]:
 
 
 def check_integrity(connection: Connection) -> dict[str, list[str]]:
-    """Return every check with the problems it found; without problems the list is empty."""
+    """Return the name of each check and the list of problems that it found."""
     keys = [
         f"{table} row {rowid} refers to a missing {parent}"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
@@ -83,13 +83,13 @@ def require_integrity(connection: Connection) -> dict[str, str]:
 
 
 def find_schema_problems(connection: Connection) -> list[str]:
-    """Return the objects of the schema that are missing, changed or foreign.
+    """Return the schema objects that are missing or changed, and those that Kaizen did not make.
 
-    Foreign are triggers, views, indexes on our tables, and tables that look like a table of records
-    or a derived one. Any other table that Kaizen did not make is harmless.
+    The latter are triggers, views, indexes on our tables, and tables that look like a table of
+    records or a derived table. Other tables of other programs are harmless.
     """
     if connection.value(HAS_MIGRATION) and (problem := migrate.find_version_problem(connection)):
-        return [problem]  # without a certain version no schema is the expected one
+        return [problem]  # without a reliable version we do not know which schema to expect
     schema = read_schema(connection)
     wanted = build_expected_schema(connection.value("PRAGMA user_version"))
     ours = {name for kind, name, _ in wanted if kind == "table"}
@@ -107,7 +107,7 @@ def find_schema_problems(connection: Connection) -> list[str]:
 
 
 def read_schema(connection: Connection) -> dict[tuple[str, str, str], str]:
-    """Return (type, name, its table) -> SQL; indexes that SQLite makes by itself have none."""
+    """Return (type, name, table) -> SQL. Indexes that SQLite makes itself are left out."""
     return {(kind, name, table): sql for kind, name, table, sql in connection.tuples(SCHEMA)}
 
 

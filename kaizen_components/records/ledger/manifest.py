@@ -40,7 +40,7 @@ def describe_database(connection: Connection, path: str, name: str = "") -> dict
     }
 
 
-HASHER = """
+HASH_SCRIPT = """
 import hashlib, sys
 sys.stdout.write(hashlib.file_digest(open(sys.argv[1], "rb"), "sha256").hexdigest())
 """
@@ -49,10 +49,10 @@ sys.stdout.write(hashlib.file_digest(open(sys.argv[1], "rb"), "sha256").hexdiges
 def hash_file(path: str) -> str:
     """Hash a database file in another process.
 
-    Closing it here would drop every lock that SQLite holds on it in this process (POSIX), and the
-    next writer would remove the WAL that our readers need.
+    On POSIX, closing the file in this process would drop every lock that SQLite holds on it, and
+    the next writer would remove the WAL that our readers need.
     """
-    command = [sys.executable, "-I", "-c", HASHER, path]
+    command = [sys.executable, "-I", "-c", HASH_SCRIPT, path]
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
 
 
@@ -66,7 +66,7 @@ def save_manifest(path: str, facts: dict[str, Any]) -> None:
                 file.write("\n")
                 file.flush()
             except BaseException:
-                os.unlink(path)  # half a manifest would block the next try
+                os.unlink(path)  # a partial manifest would make the next try fail
                 raise
     except FileExistsError:
         raise Conflict(

@@ -30,7 +30,7 @@ class RawLedger:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        # kind -> column -> type; a file of an older schema has fewer
+        # kind -> column -> type; a file with an older schema has fewer kinds
         self.tables: dict[str, dict[str, str]] = {}
         for kind in KINDS:
             columns = connection.tuples(f"SELECT name, type FROM pragma_table_info('{kind}')")
@@ -72,7 +72,7 @@ class RawLedger:
         }
 
     def find_first_record(self, low: int, high: int = SEQ_MAX) -> tuple[str | None, str | None]:
-        """Return (kind, id) of the first record between these places."""
+        """Return (kind, id) of the first record with a seq from `low` to `high`."""
         records = [
             (at, kind, row.get("id"))
             for kind in self.tables
@@ -83,14 +83,14 @@ class RawLedger:
     def _read(
         self, table: str, columns: dict[str, str], clause: str, values: Sequence[Any] = ()
     ) -> Iterator[dict[str, Any]]:
-        """Yield rows; a value that cannot be valid is an InvalidValue."""
+        """Yield rows as dicts, with an InvalidValue in place of each invalid value."""
         wanted = ", ".join(READ_AS[sort].format(name) for name, sort in columns.items())
         for row in self.connection.tuples(f"SELECT {wanted} FROM {table} {clause}", values):
             yield dict(zip(columns, map(convert_value, row), strict=True))
 
 
 def convert_value(raw: Any) -> Any:
-    """Convert a value read with READ_AS: bytes are text; text means a wrong type."""
+    """Convert a value read with READ_AS, which returns text as bytes, a wrong type as text."""
     if type(raw) is bytes:
         try:
             return raw.decode()
@@ -102,5 +102,5 @@ def convert_value(raw: Any) -> Any:
 
 
 def strip_nul(value: Any) -> Any:
-    """Return a value to search for, without the NUL that the store refuses."""
+    """Return a value to search for, without NUL characters, which the store refuses."""
     return value if type(value) is int else str(value).replace("\0", "")

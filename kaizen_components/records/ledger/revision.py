@@ -1,4 +1,4 @@
-"""Revisions: a change is a new row that holds only what it changes."""
+"""Revisions: each change of a record is a new row, with only the changed columns."""
 
 from ...errors import Usage
 from ..kinds import KINDS
@@ -22,14 +22,14 @@ def add_revision(tx: "Writer", kind: str, record: "Row", changes: "Row") -> "Row
         )
     values = {f"{kind}_id": record["id"], "rev": record["rev"] + 1, **changes}
     row = tx.add(f"{kind}_revision", values, of=(record,))
-    searched = (*full_text.TEXTS, *KINDS[kind].texts)
-    if any(changes.get(name) is not None for name in searched):
+    text_columns = (*full_text.TEXTS, *KINDS[kind].texts)
+    if any(changes.get(name) is not None for name in text_columns):
         tx.index(kind, record["seq"], {**record, **row}, before=record)
     return row
 
 
 def list_revisions(db: "Reader", kind: str, record: "Row") -> "list[Row]":
-    """Return all revisions of a record, each with only what it changed."""
+    """Return all revisions of a record, each with only the columns that it changed."""
     hidden = ("seq", "test", f"{kind}_id")
     return [
         {name: value for name, value in row.items() if value is not None and name not in hidden}

@@ -1,7 +1,7 @@
-"""What a command gets from the engine: `db` to read records with, `tx` to write them with.
+"""The objects that the engine passes to a command: `db` reads records, `tx` also writes them.
 
-`RecordWriter.add` is the only way to make a record: one row in its table, one entry in the log, one
-transaction. Reading inside a write sees what that write has done so far.
+`RecordWriter.add` is the only way to make a record. It adds one row to the table of the kind and
+one entry to the log, in one transaction. Reading through `tx` sees what it has added so far.
 """
 
 from ...errors import NotFound, Usage
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...parameters import Row
     from ...store.connection import Connection
 
-LAST_AMONG_MAX = 10  # kinds: more than there are of lessons or of records of quality
+LAST_AMONG_MAX = 10  # a longer list of kinds means "any record", and @last then skips remarks
 ENTRY_OF = "SELECT origin, idx, at, actor, command, content_hash, leaf FROM log WHERE seq = ?"
 
 
@@ -40,7 +40,7 @@ class RecordReader:
         self.tuples = connection.tuples
 
     def find(self, kind: str, ref: str) -> "Row":
-        """Return the record that `ref` names: an id, a unique prefix of one, @last or @last~N."""
+        """Return the record for `ref`: an id, a unique prefix of an id, @last or @last~N."""
         table = KINDS[kind].view
         exact = self.one(f"SELECT * FROM {table} WHERE id = ?", (ref,))
         if exact:
@@ -87,14 +87,14 @@ class RecordReader:
         )
 
     def find_any(self, kinds: "Iterable[str]", ref: str) -> "tuple[str, Row]":
-        """Return the kind and the record that `ref` names; the prefix of an id tells its kind."""
+        """Return the kind and the record for `ref`; the first part of an id tells the kind."""
         kinds, word = list(kinds), ref.partition("_")[0]
         matching = [kind for kind in kinds if KINDS[kind].prefix == word]
         back = ids.parse_steps_back(ref)
         if back is not None:
             if (
                 len(kinds) > LAST_AMONG_MAX
-            ):  # @last means what a proof or a score is about, not another remark
+            ):  # @last should find what a proof or score is about, not another proof or score
                 kinds = [kind for kind in kinds if not KINDS[kind].remark]
             newest = [
                 (seq, kind, row_id)
@@ -123,7 +123,7 @@ class RecordReader:
         self.connection.begin()
 
     def release_snapshot(self) -> None:
-        """End the snapshot before slow work: held for minutes, it keeps the WAL from shrinking."""
+        """End the snapshot before slow work: a long snapshot keeps the WAL from shrinking."""
         self.connection.roll_back()
 
     def log_position(self, record: "Row") -> "Row":
@@ -133,7 +133,7 @@ class RecordReader:
 
 
 class RecordWriter(RecordReader):
-    """The `tx` of a command: it also adds records. The engine commits, never the command."""
+    """The `tx` of a command: a reader that also adds records. Only the engine commits."""
 
     def __init__(
         self, connection: "Connection", actor: str, command: str, test: bool, end: LogEnd
@@ -150,7 +150,7 @@ class RecordWriter(RecordReader):
         self._texts: dict[int, list[Any]] = {}  # rowid -> [texts in the search index, new texts]
 
     def add(self, kind: str, values: "Row", of: "Iterable[Row]" = ()) -> "Row":
-        """Add a record that refers to the records `of`. It is a test record if one of them is."""
+        """Add a record that refers to the records `of`. If `of` has a test record, add one too."""
         declared = KINDS[kind]
         test = int(self.test or any(record["test"] for record in of))
         self._number += 1
@@ -187,11 +187,11 @@ class RecordWriter(RecordReader):
         return {"seq": self._seq, **row, "hash": content_hash, "log_index": self.frontier.size - 1}
 
     def next_id(self, kind: str) -> str:
-        """Return the id of the next record, for one that repeats its id in another column."""
+        """Return the id that `add` gives next, for a record that repeats its id in a column."""
         return ids.make_id(KINDS[kind].prefix, self.at, self._number + 1)
 
     def index(self, kind: str, seq: int, row: "Row | None", before: "Row | None" = None) -> None:
-        """Let search find a record by the texts of `row`, and no longer by those of `before`."""
+        """Put the texts of `row` into the search index and remove those of `before`."""
         rowid = full_text.make_rowid(kind, seq)
         if rowid not in self._texts:
             self._texts[rowid] = [before and full_text.extract_texts(kind, before), None]
@@ -199,7 +199,7 @@ class RecordWriter(RecordReader):
 
     def settle(self) -> None:
         """Write the waiting texts to the search index."""
-        # In the order of rowids, which is by far the cheapest.
+        # FTS5 is by far the fastest in the order of rowids.
         for rowid in sorted(self._texts):
             old, new = self._texts[rowid]
             if old:
@@ -209,13 +209,13 @@ class RecordWriter(RecordReader):
         self._texts.clear()
 
     def hold_snapshot(self) -> None:
-        """Do nothing: a write has its transaction."""
+        """Do nothing: a write already reads inside its transaction."""
 
     def release_snapshot(self) -> None:
         """Do nothing: a write keeps its transaction."""
 
     def end(self) -> LogEnd:
-        """Return the end of the log once this is committed."""
+        """Return the end that the log will have after the commit."""
         return LogEnd(self.origin, self.frontier, self.schema, self._seq)
 
     def wrote_tests_only(self) -> bool:
@@ -229,14 +229,14 @@ class RecordWriter(RecordReader):
         self.settle()
         if not self.has_changes():
             return
-        # If the stored frontier is not the one that this write began with, the CASE is NULL, and
-        # NOT NULL refuses the update.
+        # If another program has moved the stored frontier since this write began, the CASE gives
+        # NULL, and the NOT NULL constraint makes the update fail.
         before, after = self.before, self.frontier
         peaks, new_peaks = (format_literal(" ".join(end.peaks)) for end in (before, after))
         origin = format_literal(self.origin)
-        unmoved = f"origin = {origin} AND size = {before.size} AND peaks = {peaks}"
+        is_unmoved = f"origin = {origin} AND size = {before.size} AND peaks = {peaks}"
         self.connection.queue(
-            f"UPDATE frontier SET size = CASE WHEN {unmoved} THEN {after.size} END, "
+            f"UPDATE frontier SET size = CASE WHEN {is_unmoved} THEN {after.size} END, "
             f"peaks = {new_peaks} WHERE local = 1"
         )
 

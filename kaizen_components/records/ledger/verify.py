@@ -1,8 +1,8 @@
 """Recompute every hash of the ledger and name the first record that was tampered with.
 
-One pass in the order of the log checks each entry's place, its leaf and its record. Then come the
-frontier, the anchors outside the file, and the derived tables. docs/format.md describes
-the same checks for a verifier in another language.
+One pass over the log checks the place, leaf hash and record of each entry. Then the frontier, the
+anchors outside the file and the derived tables are checked. docs/format.md describes these checks
+for a verifier in another language.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .health import find_page_problems, find_schema_problems, find_search_proble
 from .raw_rows import SEQ_MAX, SEQ_MIN, InvalidValue, RawLedger, strip_nul
 
 FINDINGS_MAX = 20
-AFTER_THE_LOG = float("inf")  # the place of findings about the whole file
+AFTER_THE_LOG = float("inf")  # sorts findings about the whole file last
 
 Finding = dict[str, Any]
 Row = dict[str, Any]
@@ -86,7 +86,7 @@ class Verification:
             try:
                 self.purged.update(json.loads(raw))
             except (ValueError, TypeError, RecursionError):
-                pass  # its content hash does not match either
+                pass  # this row was changed, so the check of its content hash reports it
         first = self.connection.value("SELECT min(seq) FROM log")
         before = min(1 if first is None else first, 1) - 1
         for kind in self.ledger.tables if before >= SEQ_MIN else ():
@@ -111,7 +111,8 @@ class Verification:
                 self.entries += 1
             self._report_misplaced_records(rows, seq)
         if not self.findings:
-            # Records up to the frontier's size belong to a truncated log, which is one finding.
+            # Skip records up to the frontier's size: they belong to a truncated log, and
+            # check_frontiers reports that as one finding.
             sizes = [row["size"] for row in stored.values() if type(row["size"]) is int]
             after = min(max(seq, sum(sizes)), SEQ_MAX - 1) + 1
             for kind in self.ledger.tables:
@@ -121,7 +122,7 @@ class Verification:
         return seq
 
     def check_place(self, entry: Row, expected_seq: int) -> bool:
-        """Check that the entry continues the log; return False if the next cannot be checked."""
+        """Check that the entry continues the log. If not, return False: checking must stop."""
         frontier = self.frontiers.setdefault(str(entry["origin"]), Frontier())
         if entry["seq"] == expected_seq and entry["idx"] == frontier.size:
             return True
@@ -132,7 +133,7 @@ class Verification:
         elif index < missing:
             self._report("insertion", f"Log entry {index} is a copy.", entry=entry)
         elif index > missing and not self.ledger.find_entry(*due):
-            # Name the first record that is left without an entry, or else the next entry.
+            # Name the first record that has lost its entry; if there is none, the next entry.
             kind, record_id = entry["kind"], entry["record_id"]
             if entry["seq"] > expected_seq:
                 kind, record_id = self.ledger.find_first_record(expected_seq, entry["seq"] - 1)
@@ -147,7 +148,7 @@ class Verification:
         return False
 
     def check_leaf(self, entry: Row) -> str:
-        """Return the leaf as it should be; record a finding if the stored one differs."""
+        """Return the computed leaf hash; record a finding if the stored leaf hash differs."""
         leaf = hash_entry(entry)
         if leaf != entry["leaf"]:
             problem = "edit" if self.findings else self._classify_leaf(entry)
@@ -156,7 +157,7 @@ class Verification:
         return leaf or EMPTY_ROOT
 
     def _classify_leaf(self, entry: Row) -> str:
-        """Find out whether this entry or its content was elsewhere when the leaf was made."""
+        """Return "insertion" for a copied entry, "reordering" for a moved one, else "edit"."""
         for page in self.ledger.read_pages():
             for other in page:
                 if other["seq"] == entry["seq"]:
@@ -169,15 +170,15 @@ class Verification:
         return "edit"
 
     def check_record(self, entry: Row, row: Row | None) -> None:
-        """Check the record of an entry; `row` is what its table has at this seq."""
+        """Check the record of an entry; `row` is the row of its table with the entry's seq."""
         kind, record_id, index = entry["kind"], entry["record_id"], entry["idx"]
         is_purged = record_id in self.purged and entry["test"] == 1
         if kind not in self.ledger.tables:
             self._report("edit", f"Log entry {index} names an unknown kind.", entry=entry)
         elif row and row.get("id") == record_id:
             self.records += 1
-            same = all(row.get(name) == entry[name] for name in ("at", "actor", "test"))
-            if not same or hash_members(hash_text, row) != entry["content_hash"]:
+            is_same = all(row.get(name) == entry[name] for name in ("at", "actor", "test"))
+            if not is_same or hash_members(hash_text, row) != entry["content_hash"]:
                 self._report("edit", f"{kind} {record_id} was changed.", entry=entry)
             elif is_purged:
                 message = f"{kind} {record_id} was purged but is in the database again."
@@ -199,7 +200,7 @@ class Verification:
             self._report("deletion", f"{kind} {record_id} is missing.", entry=entry)
 
     def _report_misplaced_records(self, rows: Rows, last_seq: int) -> None:
-        """Report each record up to this place that no log entry names."""
+        """Report each record up to `last_seq` that no log entry names."""
         strays = sorted((at, kind) for kind, left in rows.items() for at in left if at <= last_seq)
         for at, kind in strays[:FINDINGS_MAX]:
             self._report_misplaced(kind, at, rows[kind][at])
@@ -281,7 +282,7 @@ class Verification:
             for entry in page:
                 if entry["origin"] != origin:
                     continue
-                if first is None:  # the first entry that no anchor has confirmed yet
+                if first is None:  # the first entry after the last matching anchor
                     first, before = entry, growing.copy()
                 growing.append(entry["leaf"])
                 size = growing.size
@@ -305,7 +306,7 @@ class Verification:
         return None
 
     def _fits_later_entry(self, entry: Row, before: Frontier, roots: set[str]) -> bool:
-        """Return whether a later entry at the place of `entry` gives one of these roots."""
+        """Return whether a later entry in place of `entry` would give the log one of `roots`."""
         for page in self.ledger.read_pages():
             for other in page:
                 if other["idx"] > entry["idx"]:
@@ -355,5 +356,5 @@ def hash_entry(entry: Row) -> str | None:
 
 
 def hash_members(make: Callable[[str], str], members: Row) -> str | None:
-    """Return the hash, or None if a value is one that no write can have recorded."""
+    """Return the hash of the members, or None if a value is invalid, so no write recorded it."""
     return None if InvalidValue in map(type, members.values()) else make(encode_canonical(members))

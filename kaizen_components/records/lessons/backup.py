@@ -1,4 +1,4 @@
-"""The backup of a lesson file, and the stub in its place: each is written whole or not at all.
+"""Back up a lesson file and replace it by a stub. Each write is complete or has no effect.
 
 Callers hold a lock, so that no two processes write the same temporary file.
 """
@@ -20,7 +20,7 @@ def require_writable(files: list[LessonFile]) -> None:
 
 
 def back_up_file(file: LessonFile, folder: str) -> str:
-    """Copy a file into the folder and return the path. An equal copy is reused."""
+    """Copy a file into the folder and return the path of the copy. Reuse an equal copy."""
     for length in (12, 64):
         path = os.path.join(folder, format_backup_name(file, length))
         if not os.path.exists(path):
@@ -45,7 +45,7 @@ def format_backup_name(file: LessonFile, length: int = 12) -> str:
 
 
 def replace_with_stub(file: LessonFile, stub: str) -> str:
-    """Put the stub in the file's place, unless the file has changed. Return what happened."""
+    """Replace the file by the stub, unless it was changed. Return "stub" or why it was kept."""
     try:
         with open(file.real, "rb") as opened:
             data = opened.read()
@@ -62,11 +62,11 @@ def replace_with_stub(file: LessonFile, stub: str) -> str:
 
 
 def _write_whole(path: str, data: bytes, like: os.stat_result | None = None) -> None:
-    """Write a file and flush it to disk. It gets the mode and owner of `like`."""
+    """Write a complete file and flush it to disk. Copy the mode and owner from `like`."""
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.kaizen")
     if os.path.lexists(temporary):
-        os.unlink(temporary)  # left by a killed process: the caller holds the lock
+        os.unlink(temporary)  # a killed process left it; the caller holds the lock
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(temporary, flags, 0o644), "wb") as file:
         file.write(data)

@@ -1,23 +1,23 @@
-"""A Markdown file of lessons as entries: each becomes one record.
+"""Split a Markdown file of lessons into entries: each entry becomes one record.
 
-A heading with the text below it, up to the next heading of any level, is a section. Entries are:
+A section is a heading with the text below it, up to the next heading of any level. The entries are:
 
-- in a section with nothing but a list: each outermost item, with all that is nested in it;
-- any other section with text, as a whole; its heading is the title;
+- in a section with only a list: each outermost item, with all items nested in it;
+- in any other section with text: the whole section; its heading is the title;
 - before the first heading and directly below the title of the file: each outermost item, and each
-  run of other text between items and rules. Text that is all there is below the title is one entry
-  with that title.
+  run of other text between items and rules. If the file has only one such entry and no list, the
+  title of the file becomes the title of the entry.
 
-The title of the file is a first heading of level 1, if there is no other of that level. Not
+The title of the file is the first heading, if it is the only heading of level 1. These are no
 entries: front matter, HTML comments outside of other text, rules, empty items, the lines of a stub,
-and headings without text of their own. Such a heading is context for what is below it, and `bare`
-lists those with nothing below. An underlined "heading" with nothing below is a paragraph above a
-rule. A comment or front matter that never ends is text. Every other line is in exactly one entry,
-and a test checks this with generated Markdown.
+and headings without text of their own. Such a heading is context for the entries below it; `bare`
+lists headings with nothing below. An underlined "heading" with nothing below is a paragraph above a
+rule. A comment or front matter that never ends is text. Every other line is in exactly one entry: a
+test checks this with generated Markdown.
 
-`source_hash` covers kind, path, headings, text and a number among equal entries of the file. A
-change of these rules changes the hashes, and M4 would no longer find what older rules recorded. How
-titles and summaries are cut from the text may change.
+`source_hash` covers the kind, the path, the headings, the text and a number that tells equal entries
+of a file apart. Never change these rules: the hashes would change, and M4 would no longer find
+records made by the older rules. The way titles and summaries are cut from the text may change.
 """
 
 import re
@@ -47,14 +47,14 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """The heading, or else the first sentence."""
+        """The heading or, without a heading, the first sentence."""
         lead = _find_lead(self.text)
         if self.heading:
             lead = self.heading
         else:
             for end in SENTENCE_END.finditer(lead):
                 follows = end[1] or ""
-                if not follows.islower() and not follows.isdigit():  # "e.g. this" goes on
+                if not follows.islower() and not follows.isdigit():  # "e.g." ends no sentence
                     lead = lead[: end.end()]
                     break
         return shorten_text(lead, TITLE_CHARS_MAX)
@@ -83,8 +83,8 @@ class Page:
     """The content of a file."""
 
     entries: list[Entry] = field(default_factory=list)
-    front_matter: list[str] = field(default_factory=list)  # its keys
-    bare: list[tuple[int, str]] = field(default_factory=list)  # (line, text)
+    front_matter: list[str] = field(default_factory=list)  # the keys in it
+    bare: list[tuple[int, str]] = field(default_factory=list)  # (line, text) of empty headings
     is_stub: bool = False
 
 
@@ -120,7 +120,7 @@ def read_page(text: str) -> Page:
 
 
 def strip_line_ends(text: str) -> str:
-    """Remove the blanks at the ends of lines, for comparison."""
+    """Remove blanks at the ends of lines, to compare texts without them."""
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
@@ -134,7 +134,7 @@ def shorten_text(text: str, chars_max: int) -> str:
 
 
 def _read_front_matter(lines: list[str]) -> tuple[int, list[str]]:
-    """Return its number of lines and its keys, if there is YAML between two --- lines."""
+    """Return (number of lines, keys) of YAML front matter between --- lines, or (0, [])."""
     if lines[0].rstrip() != "---" or len(lines) < 2 or not KEY.match(lines[1]):
         return 0, []
     for at, line in enumerate(lines[1:], 1):
@@ -174,7 +174,7 @@ def _read_sections(lines: list[str]) -> list[Section]:
 
 
 def _is_leaf(sections: list[Section], at: int) -> bool:
-    """Return whether there is no text below a heading, not even below its subheadings."""
+    """Return whether neither a heading nor its subheadings have text below them."""
     for below in range(at, len(sections)):
         section = sections[below]
         if below > at and section.level <= sections[at].level:
@@ -185,7 +185,7 @@ def _is_leaf(sections: list[Section], at: int) -> bool:
 
 
 def _add_entries(page: Page, lines: list[str], sections: list[Section]) -> None:
-    """Add an entry to the page for each section or, in a list, for each item."""
+    """Add an entry to the page for each section or, in a section with only a list, each item."""
     ancestors: list[tuple[int, str]] = []  # (level, text) of the headings
     for at, section in enumerate(sections):
         heading = read_heading(lines, section.heading) if section.heading else ""
@@ -227,7 +227,7 @@ def _split_parts(
 
 
 def _join_text(lines: list[str], blocks: list[Block]) -> str:
-    """Return the lines from the first text to the last, without the comments between."""
+    """Return the lines from the first text block to the last, without comments between them."""
     texts = [block for block in blocks if block.kind in ("text", "item")]
     hidden = {
         at
@@ -240,7 +240,7 @@ def _join_text(lines: list[str], blocks: list[Block]) -> str:
 
 
 def _find_lead(text: str) -> str:
-    """Return the first paragraph in one line, without the marks before it."""
+    """Return the first paragraph as one line, without Markdown marks such as `- ` or `> `."""
     lead: list[str] = []
     for line in text.split("\n"):
         plain = DECORATION.sub("", line + "\n", count=1).strip()

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row, Store, WriteLater, Writer
     from ..files.paths import FileMatcher
 
-LESSONS = ("gotcha", "learning", "learned")  # from noticed to proven
+LESSONS = ("gotcha", "learning", "learned")  # in the order of promotion
 CLOSED_STATUSES = ("promoted", "retired", "superseded")
-STATUS_MOVES = {  # where G5 may take a gotcha
+STATUS_MOVES = {  # status of a gotcha -> the statuses that G5 may give it
     "active": ("resolved", "retired"),
     "resolved": ("active", "retired"),
     "retired": ("active",),
     "superseded": ("active",),
     "promoted": (),
 }
-ELSEWHERE = {  # a status that another command gives
+ELSEWHERE = {  # status -> why G5 cannot give it, and the command that does
     "promoted": ("A promotion also creates the learning and links the two.", "L2 --id {id}"),
     "superseded": (
         "Another lesson must take its place.",
@@ -36,7 +36,7 @@ ELSEWHERE = {  # a status that another command gives
 }
 NEXT = {"gotcha": "learning", "learning": "learned"}
 LIST_COLUMNS = "id, status, scope, at, test, title"
-QUERY_COLUMNS = LIST_COLUMNS + ", summary"  # the summary tells which result to open
+QUERY_COLUMNS = LIST_COLUMNS + ", summary"  # the summary helps to choose a result
 MORE_COLUMNS = {
     "learning": ", evidence IS NULL AS unproven",
     "learned": """, CASE WHEN proof_id IS NOT NULL THEN 'proof'
@@ -46,7 +46,7 @@ WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing""",
 
 
 class LessonPaths:
-    """The files that a lesson names. They are hashed before the write, to keep the write short."""
+    """The files that a lesson names, hashed before the write transaction to keep it short."""
 
     def __init__(self, store: Store, paths: Sequence[str] = ()) -> None:
         self.root = store.place.root
@@ -60,7 +60,7 @@ class LessonPaths:
             self.hash_columns(self.globs)
 
     def hash_columns(self, globs: list[str]) -> Row:
-        """Return the columns for these globs; hash each list once."""
+        """Return the columns for these globs. Hash the files of each list only once."""
         if not globs:
             return {}
         key = encode_canonical(globs)
@@ -72,7 +72,7 @@ class LessonPaths:
         return {"paths": key, "paths_hash": self._hashes[key]}
 
     def count_files(self) -> Row:
-        """Return the number of files for the receipt: it shows a mistyped glob."""
+        """Return the number of matching files for the receipt, to reveal a mistyped glob."""
         if not self.matcher or not self.globs:
             return {}
         return {"files": len(self.matcher.find_matches(self.globs))}
@@ -253,7 +253,7 @@ def find_promotion(db: Reader, kind: str, lesson: Row) -> str | None:
 
 
 def _find_successor(tx: Writer, kind: str, lesson: Row, ref: str) -> Row:
-    """Return an active lesson of the same kind. It has no successor, so no cycle can form."""
+    """Return an active lesson of the same kind. An active lesson has no successor: no cycles."""
     other, successor = tx.find_any(LESSONS, ref)
     if other != kind:
         raise Refused(

@@ -16,7 +16,7 @@ TOOL_FOLDERS = """
 .git .hg .svn .jj .venv node_modules __pycache__ .tox .nox .eggs .hypothesis .direnv .gradle
 .terraform .next .nuxt .svelte-kit .turbo .yarn .pnpm-store .npm"""
 SKIPPED_FOLDERS = frozenset(TOOL_FOLDERS.split())
-TOOL_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")  # of a virtual environment, of a cache
+TOOL_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")  # files of a virtual environment and of a cache
 REMEDIES = {
     "file_unreadable": "Make it readable, then run the command again.",
     "path_not_utf8": "Rename the folder, then run the command again.",
@@ -41,7 +41,7 @@ class Problem:
 class LessonFile:
     path: str  # below the project, with forward slashes
     kind: str
-    real: str  # where it is on this machine, behind a link
+    real: str  # the path of the file itself, with links resolved
     sha256: str = ""
     data: bytes = b""
     page: Page = field(default_factory=Page)
@@ -74,7 +74,7 @@ def find_lesson_files(
     for start in [_resolve_root(base, given) for given in roots] or [base]:
         paths.update(dict.fromkeys(_walk(base, start, skipped)))
     files: dict[str, LessonFile] = {}
-    # Links come last, so that a link to a lesson file is the one that is skipped.
+    # Read links last: if a link leads to a lesson file, the link is skipped.
     links = {path for path in paths if os.path.islink(os.path.join(base, path))}
     in_order = sorted(paths, key=lambda path: (path in links, os.fsencode(path)))
     for path in in_order:
@@ -134,7 +134,7 @@ def _walk(base: str, start: str, skipped: list[dict[str, str]]) -> Iterator[str]
 
 
 def _is_searched(base: str, folder: str, skipped: list[dict[str, str]]) -> bool:
-    """Return whether to search a folder; note a project inside this one in `skipped`."""
+    """Return whether to search a folder. Add a nested project with its own records to `skipped`."""
     name = os.path.basename(folder)
     if os.path.islink(folder) or folder == os.path.join(base, "AI"):
         return False
@@ -158,12 +158,12 @@ def _is_in_skipped_folder(base: str, real: str) -> bool:
 
 
 def spell_path(path: str) -> str:
-    """Return a path as text, with the bytes of a name that is not UTF-8 spelled out."""
+    """Return a path as printable text: bytes that are not UTF-8 become escapes such as \\xff."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
 def load_lesson_file(path: str, real: str) -> LessonFile:
-    """Read a file. Its problems are what a record or a backup cannot hold."""
+    """Read a file. Add a problem for all content that a record or a backup cannot hold."""
     file = LessonFile(path, get_file_kind(path) or "", real)
     try:
         with open(real, "rb") as opened:
@@ -182,16 +182,18 @@ def load_lesson_file(path: str, real: str) -> LessonFile:
         kind = scan.find_secret(text)
         if kind:  # anywhere in the file, since the backup would keep it
             lines = text.split("\n")
-            own = [number for number, line in enumerate(lines, 1) if scan.find_secret(line)]
+            secret_lines = [
+                number for number, line in enumerate(lines, 1) if scan.find_secret(line)
+            ]
             # A private key has several lines; report its first one.
             keys = [number for number, line in enumerate(lines, 1) if "PRIVATE KEY" in line]
             says = f"seems to hold a secret ({kind})"
-            file.add_problem("secret_refused", (own or keys or [1])[0], says)
+            file.add_problem("secret_refused", (secret_lines or keys or [1])[0], says)
     return file
 
 
 def _decode(file: LessonFile) -> str | None:
-    """Return the text of a file; without text, add the problem to the file and return None."""
+    """Return the text of a file. If it cannot be decoded, add a problem and return None."""
     kind = scan.find_secret(file.path)
     if kind:
         file.path = os.path.basename(file.path)  # the folder's name must not be shown

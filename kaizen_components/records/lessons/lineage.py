@@ -1,4 +1,4 @@
-"""Where a lesson came from, what backs it, and whether its files are still the same."""
+"""Show where a lesson came from, what backs it, and whether its files have changed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def inspect_lesson(db: Reader, store: Store, kind: str, ref: str) -> Row:
 
 
 def trace_lineage(db: Reader, kind: str, lesson: Row) -> list[Row]:
-    """Return the gotcha, learning and learned lesson of this line, as far as they exist."""
+    """Return the gotcha, learning and learned lesson that were promoted from each other."""
     ids = {kind: lesson["id"]}
     if kind == "learned":
         ids["learning"] = lesson["learning_id"]
@@ -79,7 +79,7 @@ def trace_lineage(db: Reader, kind: str, lesson: Row) -> list[Row]:
 
 
 def find_backing(db: Reader, lesson: Row) -> list[Row]:
-    """Return the proof, verdict or waiver that a learned lesson rests on."""
+    """Return the proof, verdict or waiver that backs a learned lesson."""
     return [
         row
         for column, sql in BACKINGS.items()
@@ -89,7 +89,7 @@ def find_backing(db: Reader, lesson: Row) -> list[Row]:
 
 
 def check_freshness(db: Reader, matcher: FileMatcher, kind: str, lesson: Row) -> Row:
-    """Return `stale`, and why: the hash of its files has changed since they were named."""
+    """Return whether the files of a lesson have changed since they were hashed, and why."""
     at = db.value(PATHS_HASHED_AT.format(kind=kind), (lesson["id"],))
     globs = read_json_list(db, lesson["paths"])
     return check_staleness(matcher, globs, lesson["paths_hash"], at or lesson["at"])

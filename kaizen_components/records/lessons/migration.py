@@ -1,11 +1,11 @@
 """Migrate Markdown lessons into records. M1 to M5 are five views of one plan.
 
-A plan matches each entry of each lesson file with its record. M3 writes what has none. For each
-file the order is: the backup is on disk; the records and a lesson_import row are committed, for all
-files in one transaction; the stub replaces the file, but only if another connection sees that row.
-So the text is always in the file or in the database, and after a crash M3 continues where it
-stopped. Inside a batch (K5) nothing is committed when M3 returns: the files keep their text until
-the next M3.
+A plan matches each entry of each lesson file with its record. M3 records the entries that have no
+record. It first writes a backup of each file to disk. Then it commits the records and a
+lesson_import row for each file, all in one transaction. Then it replaces each file by a stub, but only if another
+connection sees the lesson_import row. So the text is always in the file or in the database, and
+after a crash M3 continues where it stopped. Inside a batch (K5) nothing is committed when M3
+returns: the files keep their text until the next M3.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ TO_DO = ("pending", "recorded", "problem")
 
 
 @dataclass
-class PlannedFile:
-    """A lesson file, and the record of each of its entries, if there is one."""
+class FilePlan:
+    """A lesson file, and for each entry its record, or None."""
 
     file: LessonFile
     records: list[Row | None]
@@ -67,17 +67,17 @@ class PlannedFile:
             yield entry, record, {**place, "title": entry.title}
 
 
-def plan_file(db: Reader | None, file: LessonFile) -> PlannedFile:
-    """Find the record of each entry. Without a database there are none."""
+def plan_file(db: Reader | None, file: LessonFile) -> FilePlan:
+    """Find the record of each entry. Without a database no entry has a record."""
     if db is None:
-        return PlannedFile(file, [None] * len(file.entries))
+        return FilePlan(file, [None] * len(file.entries))
     sql = RECORD.format(kind=file.kind)
-    return PlannedFile(file, [db.one(sql, (file.hash_entry(entry),)) for entry in file.entries])
+    return FilePlan(file, [db.one(sql, (file.hash_entry(entry),)) for entry in file.entries])
 
 
 def make_plan(
     store: Store, db: Reader | None, roots: Sequence[str] = ()
-) -> tuple[list[PlannedFile], list[dict[str, str]]]:
+) -> tuple[list[FilePlan], list[dict[str, str]]]:
     """Return the plan of every lesson file, and what the search skipped."""
     files, skipped = find_lesson_files(store.place.root, roots)
     return [plan_file(db, file) for file in files], skipped
@@ -88,22 +88,22 @@ def scan_lessons(store: Store, db: Reader | None, roots: Sequence[str]) -> Row:
     plan, skipped = make_plan(store, db, roots)
     rows = [
         {
-            "file": planned.file.path,
-            "kind": planned.file.kind,
-            "state": planned.state,
-            "entries": len(planned.file.entries),
-            "new": planned.new,
-            "front_matter": ", ".join(planned.file.page.front_matter) or None,
-            "problem": planned.problem,
+            "file": file_plan.file.path,
+            "kind": file_plan.file.kind,
+            "state": file_plan.state,
+            "entries": len(file_plan.file.entries),
+            "new": file_plan.new,
+            "front_matter": ", ".join(file_plan.file.page.front_matter) or None,
+            "problem": file_plan.problem,
         }
-        for planned in plan
+        for file_plan in plan
     ]
     return {
         "records": rows,
         "count": len(rows),
-        "entries": sum(len(planned.file.entries) for planned in plan),
-        "new": sum(planned.new for planned in plan),
-        "headings_without_text": _list_bare_headings([planned.file for planned in plan]),
+        "entries": sum(len(file_plan.file.entries) for file_plan in plan),
+        "new": sum(file_plan.new for file_plan in plan),
+        "headings_without_text": _list_bare_headings([file_plan.file for file_plan in plan]),
         "passed_over": skipped,
         "next": "M2 shows what M3 would do."
         if any(row["state"] in TO_DO for row in rows)
@@ -114,18 +114,18 @@ def scan_lessons(store: Store, db: Reader | None, roots: Sequence[str]) -> Row:
 def preview_migration(store: Store, db: Reader | None, roots: Sequence[str]) -> Row:
     """M2: show each entry, and which files would become stubs."""
     plan, _ = make_plan(store, db, roots)
-    files = [planned.file for planned in plan if planned.file.entries]
-    require_importable([planned.file for planned in plan])
+    files = [file_plan.file for file_plan in plan if file_plan.file.entries]
+    require_importable([file_plan.file for file_plan in plan])
     rows = [
         {**row, "state": "recorded" if record else "new"}
-        for planned in plan
-        for _, record, row in planned.list_entries()
+        for file_plan in plan
+        for _, record, row in file_plan.list_entries()
     ]
     folder = store.place.relative(backup_folder(store))
     return {
         "records": rows,
         "count": len(rows),
-        "new": sum(planned.new for planned in plan),
+        "new": sum(file_plan.new for file_plan in plan),
         "would_become_stubs": [
             {"file": file.path, "backup": f"{folder}/{format_backup_name(file)}"} for file in files
         ],
@@ -134,7 +134,7 @@ def preview_migration(store: Store, db: Reader | None, roots: Sequence[str]) -> 
 
 
 def _list_bare_headings(files: list[LessonFile]) -> list[Row]:
-    """Return the headings without text. They are no entries, so the answer lists them."""
+    """Return headings with no text below them. They give no entries, so the report lists them."""
     return [
         {"file": file.path, "line": line, "heading": text}
         for file in files
@@ -144,7 +144,7 @@ def _list_bare_headings(files: list[LessonFile]) -> list[Row]:
 
 
 def apply_migration(write: WriteLater, store: Store, roots: Sequence[str]) -> Row:
-    """M3: back up, record what is new, and leave stubs."""
+    """M3: back up the files, record the new entries, and replace the files by stubs."""
     files, _ = find_lesson_files(store.place.root, roots)
     require_importable(files)
     files = [file for file in files if file.entries]
@@ -206,7 +206,7 @@ def backup_folder(store: Store) -> str:
 
 
 def _leave_stubs(store: Store, files: list[LessonFile]) -> list[Row]:
-    """Replace the files whose import is committed: a second connection sees it."""
+    """Replace each file by a stub if its import is committed, as a second connection sees."""
     db = store.open_read_only()
     stubs = []
     try:
@@ -220,7 +220,7 @@ def _leave_stubs(store: Store, files: list[LessonFile]) -> list[Row]:
     finally:
         db.close()
     not_yet = "kept: the batch is not committed yet; run M3 again"
-    # Not the database's gate: a batch holds that already.
+    # Use another lock than the database's gate, which a batch already holds.
     with Gate(os.path.join(backup_folder(store), "lock")):
         return [
             {"file": file.path, "now": replace_with_stub(file, stub) if stub else not_yet}
@@ -248,7 +248,7 @@ def verify_migration(db: Reader, store: Store) -> Row:
         error.findings = lost
         raise error
     plan, skipped = make_plan(store, db)
-    pending = [planned for planned in plan if planned.state in ("pending", "problem")]
+    pending = [file_plan for file_plan in plan if file_plan.state in ("pending", "problem")]
     if pending:
         pending_text = f"{_format_count(pending[0].new, 'entry', 'entries')} not recorded yet"
         error = Refused(
@@ -259,11 +259,11 @@ def verify_migration(db: Reader, store: Store) -> Row:
             "Run `M2` to see what would be recorded, then `M3`.",
         )
         error.findings = [
-            {"file": planned.file.path, "new": planned.new, "problem": planned.problem}
-            for planned in pending
+            {"file": file_plan.file.path, "new": file_plan.new, "problem": file_plan.problem}
+            for file_plan in pending
         ]
         raise error
-    recorded = [planned.file.path for planned in plan if planned.state == "recorded"]
+    recorded = [file_plan.file.path for file_plan in plan if file_plan.state == "recorded"]
     return {
         "verified": True,
         "imports": len(imports),
@@ -276,7 +276,7 @@ def verify_migration(db: Reader, store: Store) -> Row:
 
 
 def _check_import(db: Reader, store: Store, row: Row) -> tuple[int, list[Row]]:
-    """Return how many entries a backup has, and those that the database lacks or has changed."""
+    """Return the number of entries in a backup, and those missing or changed in the database."""
     problem = ""
     try:
         with open(os.path.join(store.place.root, row["backup"]), "rb") as copy:
@@ -291,7 +291,7 @@ def _check_import(db: Reader, store: Store, row: Row) -> tuple[int, list[Row]]:
     file = LessonFile(row["path"], kind, "", row["sha256"], data, read_page(data.decode()))
     lost = []
     for entry, record, place in plan_file(db, file).list_entries():
-        # The body has the whole text; how titles are cut from it may change.
+        # Ignore a changed title without a heading: the rules that cut it from the body may change.
         if record is None:
             lost.append({**place, "problem": "is not in the database"})
         elif (entry.heading and record["title"] != entry.title) or (
@@ -305,8 +305,10 @@ def report_migration(db: Reader, store: Store) -> Row:
     """M5: show every import, and the state of its file now."""
     plan, skipped = make_plan(store, db)
     now = {
-        planned.file.path: f"{planned.new} new" if planned.state == "pending" else planned.state
-        for planned in plan
+        file_plan.file.path: f"{file_plan.new} new"
+        if file_plan.state == "pending"
+        else file_plan.state
+        for file_plan in plan
     }
     rows = [
         {
@@ -324,9 +326,9 @@ def report_migration(db: Reader, store: Store) -> Row:
         "count": len(rows),
         **{kind: db.value(COUNT.format(kind=kind)) for kind in LESSONS},
         "pending": [
-            {"file": planned.file.path, "state": planned.state, "new": planned.new}
-            for planned in plan
-            if planned.state in TO_DO
+            {"file": file_plan.file.path, "state": file_plan.state, "new": file_plan.new}
+            for file_plan in plan
+            if file_plan.state in TO_DO
         ],
         "passed_over": skipped,
     }

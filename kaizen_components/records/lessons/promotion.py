@@ -1,9 +1,9 @@
 """Promotions: gotcha to learning to learned. Each happens once, in one transaction.
 
-A learning becomes learned with a backing: a passing verification, or a proof that was witnessed and
-passed. It counts when it is about the learning or its gotcha (`about_id`), when the evidence names
-it, or when its id is given. An objection (a blocking verdict on the same lesson) counts against
-everything recorded before it.
+A learning needs a backing to become learned: a passing verification, or a witnessed proof that
+passed. A record can be the backing if it is about the learning or its gotcha (`about_id`), if their
+evidence has its id, or if the user gives its id. An objection (a blocking verdict on the same
+lesson) invalidates every backing recorded before the objection.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def promote_gotcha(
     evidence: Sequence[str],
     paths: Sequence[str],
 ) -> Row:
-    """Promote a gotcha to a learning, which inherits its evidence; without any it is unproven."""
+    """Promote a gotcha to a learning with the same evidence; without evidence it is unproven."""
 
     def find_evidence(tx: Writer, gotcha: Row) -> tuple[Row, list[Row], Row]:
         every, records = resolve_evidence(tx, evidence, read_json_list(tx, gotcha["evidence"]))
@@ -114,7 +114,8 @@ def _promote(
 ) -> Row:
     """Record the promoted lesson and revise the old one.
 
-    `find_support` returns its evidence or backing: the columns, the records, and facts to answer.
+    `find_support` finds the evidence or backing. It returns the columns, the records, and fields
+    for the receipt.
     """
     named = LessonPaths(store, paths)
     seen = db.find(kind, ref)
@@ -188,7 +189,7 @@ def find_problem(record: Row, objection: Row | None) -> str:
 
 
 def _choose_backing(proofs: list[Row], verdicts: list[Row], objection: Row | None) -> Row:
-    """Return the newest proof and verdict that pass. Of one command, the last run counts."""
+    """Return the newest proof and verdict that pass. Of each command only the last run counts."""
     last_runs: Row = {}
     for proof in proofs:
         if proof["tier"] == "witnessed":

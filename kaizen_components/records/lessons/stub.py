@@ -1,8 +1,8 @@
-"""The stub in place of a lesson file: it says where the lessons are, and how to find and add them.
+"""The stub that replaces a lesson file. It tells where the lessons are, and how to add more.
 
-Its first line has a version and all that the rest is made from. So a stub knows its own lines again
-when somebody wrote above, between or below them, and all other lines are text to be recorded. The
-words of a version never change.
+The first line has a version and all values in the text. From it `find_stub_lines` can recognize the
+lines of a stub even if a user wrote between them; all other lines are text to record. The text of a
+version must never change.
 """
 
 import re
@@ -11,7 +11,7 @@ MARK = re.compile(
     r"<!-- kaizen:stub v1 (gotcha|learning|learned)"
     r" (?:new|(\d{1,9}) (\d{4}-\d\d-\d\d) (\S{1,400})) -->"
 )
-WINDOW = 200  # lines below the mark in which a stub's own lines are looked for
+WINDOW = 200  # search for the lines of a stub in so many lines below the mark
 TITLES = {"gotcha": "Gotchas", "learning": "Learnings", "learned": "Learned"}
 FIND = {"gotcha": ("G2", "G3"), "learning": ("L4", "L5"), "learned": ("L7", "L8")}
 ADD = {
@@ -28,7 +28,7 @@ ADD = {
 
 
 def render_stub(kind: str, lessons: int, date: str, backup: str) -> str:
-    """Return the stub of a file with so many recorded lessons, the last of them on this date."""
+    """Return the stub of a file with this number of lessons, the last recorded on `date`."""
     moved = f"{lessons} lessons moved into records"
     if lessons == 1:
         moved = "The lesson that stood here is a record now"
@@ -67,7 +67,7 @@ def find_stub_lines(lines: list[str]) -> set[int]:
             continue
         kind, lessons, date, backup = mark.groups()
         text = render_stub(kind, int(lessons), date, backup) if lessons else render_new_stub(kind)
-        missing = [own for own in text.split("\n") if own]
+        missing = [stub_line for stub_line in text.split("\n") if stub_line]
         for number in range(at, min(at + WINDOW, len(lines))):
             if number not in numbers and lines[number].strip() in missing:
                 missing.remove(lines[number].strip())

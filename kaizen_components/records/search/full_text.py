@@ -1,10 +1,10 @@
 """Ranked full-text search over all kinds: any word may match; `"a phrase"` and `+must` work.
 
-Up to LARGE records it is plain BM25. Beyond, BM25 over a word that a third of all records have would
-score each of them (2 to 4 microseconds apiece). So only the rarer words choose candidates, and the
-common ones rank the best of those. Each common word is worth the logarithm of the distance between
+Up to LARGE records the rank is plain BM25. In a larger database, BM25 would score every record with
+a common word (2 to 4 microseconds each). So only the rare words choose candidates, and the common
+words rank the best candidates. The weight of a common word is the logarithm of the distance between
 its records, which is nearly its BM25 weight. If every word is common, the newest records that have
-any of them are compared in the same way.
+any of the words are ranked by these weights.
 """
 
 from ..kinds import KINDS, SEARCHABLE
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 LARGE = 20_000  # log entries
 SCORED_MAX = 6_000  # records that BM25 may score
 WINDOW = 1_000  # the newest records with a common word that are compared
-PROBED = 200  # the newest records with a word that measure how common it is
-RARE = 1e9  # the distance of a word with fewer records
-COMPARED = 60  # the best, which are also ranked by common words
+PROBED = 200  # the newest records with a word, to measure how common the word is
+RARE = 1e9  # the distance of a word with fewer than PROBED records
+COMPARED = 60  # the best records by rare words, which are also ranked by common words
 TERMS_MAX = 24
 COMMON_MAX = 6
 KIND_SHIFT = 40
@@ -75,13 +75,13 @@ def insert_texts(connection: "Connection", rowid: int, texts: "Iterable[str]") -
 
 
 def delete_texts(connection: "Connection", rowid: int, texts: "Iterable[str]") -> None:
-    """Delete texts from the index, which stores none and needs them to find its entries."""
+    """Delete texts from the index. It stores no texts, so it needs them to find its entries."""
     values = {"search": "delete", "rowid": rowid, **dict(zip(TEXTS, texts, strict=True))}
     connection.insert("search", values)
 
 
 def rebuild_index(connection: "Connection") -> int:
-    """Rebuild the index from the records; return how many it has."""
+    """Rebuild the index from the records; return the number of records."""
     connection.execute(FORGET_ALL)
     count = 0
     for kind in SEARCHABLE:
@@ -96,9 +96,9 @@ def rebuild_index(connection: "Connection") -> int:
 
 
 def find_index_problems(connection: "Connection") -> "list[str]":
-    """Return the kinds of which the index lacks records or has extra entries."""
+    """Return a sentence for each kind with missing or extra entries in the index."""
     problems = []
-    # A file of an older schema has fewer kinds.
+    # A database with an older schema has fewer kinds.
     tables = {name for (name,) in connection.tuples(TABLES)}
     for kind in SEARCHABLE:
         if kind not in tables:
@@ -153,14 +153,14 @@ def find_newest_seqs(
 
 
 def is_pruned(db: "Reader") -> bool:
-    """Return whether a query of common words reads only the newest records: the log is large."""
+    """Return whether the log is so large that common words search only the newest records."""
     return (db.value(LOG_SIZE) or 0) > LARGE
 
 
 def build_condition(
     db: "Reader", query: str, kind: str, column: str = "seq"
 ) -> "tuple[str, tuple[Any, ...]]":
-    """Return (SQL, values) that is true of every record of the kind that the query finds."""
+    """Return (SQL condition, values) that selects the records of the kind matching the query."""
     must, may = parse_query(query)
     db.settle()
     if not must and not may:
@@ -173,7 +173,8 @@ def build_condition(
 def parse_query(query: str) -> "tuple[list[str], list[str]]":
     """Return the required and the optional FTS5 phrases of a query.
 
-    Each is quoted, so that nothing in a query is ever syntax. A quote without its partner is text.
+    Every phrase is quoted, so that FTS5 never reads user text as syntax. A single unpaired quote is
+    text.
     """
     must: list[str] = []
     may: list[str] = []
@@ -220,7 +221,7 @@ def _find_pruned(
     """Return the rowids of the best records in a large database."""
     import math
 
-    # The distance between records with the word, measured on the newest of them.
+    # The mean distance between the records with a word, measured on the newest ones.
     records, distances = db.value(LOG_SIZE), {}
     for term in (*must, *may):
         newest = db.tuples(NEWEST, (term, low, high, PROBED))
@@ -241,7 +242,7 @@ def _find_pruned(
         for (rowid,) in db.tuples(f"SELECT rowid FROM search WHERE {among}", (term,)):
             scores[rowid] += worth
     if len(scores) < limit and worths:
-        # Add the newest records with these words; each word adds its worth.
+        # Add the newest records with the common words; each word adds its weight.
         allowed = None
         if must:
             match = " AND ".join(must)
@@ -260,7 +261,8 @@ def _score_rare(
 ) -> "dict[int, float]":
     """Return rowid -> score by the rare words.
 
-    BM25 counts every record with each of its words, so a common required word is matched separately.
+    BM25 reads every record that has a word of its query, so a required word that is common is
+    matched in a separate query.
     """
     any_rare = " OR ".join(rare)
     rare_must = [term for term in must if term in rare]

@@ -1,4 +1,4 @@
-"""Lists and queries: the newest first, or the best first when words are given."""
+"""List records, the newest first, or search them, the best match first."""
 
 from ..kinds import KINDS
 from . import full_text
@@ -22,7 +22,7 @@ def list_records(
 ) -> "Row":
     """List records that pass the filters, the newest first, or the best for a query.
 
-    `filters` maps a condition such as "status = ?" to its value; None leaves it out.
+    `filters` maps a condition such as "status = ?" to its value; a None value means no condition.
     """
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     if query:
@@ -40,7 +40,7 @@ def list_records(
 def _find_best_rows(
     db: "Reader", kind: str, columns: str, limit: int, chosen: "Row", query: str
 ) -> "list[Row]":
-    """Return the best rows that pass the filters; try more candidates until there are enough."""
+    """Return the best rows that pass the filters; fetch more candidates until `limit` rows do."""
     select = f"SELECT seq, {columns} FROM {KINDS[kind].view}"
     wanted = limit * (5 if chosen else 1)
     where = "".join(f" AND {sql}" for sql in chosen)
@@ -54,7 +54,7 @@ def _find_best_rows(
     place = {seq: at for at, seq in enumerate(hits)}
     rows.sort(key=lambda row: place[row["seq"]])
     if len(rows) < limit and full_text.is_pruned(db):
-        # Add what the pruned search left out, the newest first: slower, but rarely needed.
+        # Add the matches that the pruned search left out, the newest first: slow, but rare.
         condition, values = full_text.build_condition(db, query, kind)
         known = [row["seq"] for row in rows]
         condition += f" AND seq NOT IN ({', '.join('?' * len(known))}){where}"
@@ -65,7 +65,7 @@ def _find_best_rows(
     return rows[:limit]
 
 
-# Stored as JSON: flat lists of texts, and other values.
+# Columns with JSON: LISTS are flat lists of texts, NESTED are other values.
 LISTS = ("evidence", "findings", "remedies", "paths", "artifact_ids", "argv")
 NESTED = ("payload", "missing", "filters", "cases")
 

@@ -130,7 +130,7 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
 
 
 def is_likely_whole(text: str, at: int, mix: int, is_env: bool, is_password: bool) -> bool:
-    """Return whether a value that the pattern cut at a sign is a secret: "a;Kd83kfIw92x".
+    """Return whether a value such as "a;Kd83kfIw92x", cut at a sign, is likely a secret.
 
     Outside of env lines only a scrambled value is.
     """

@@ -113,12 +113,12 @@ def estimate_tokens(rule: Row) -> int:
 
 def render_rule(rule: Row) -> str:
     """Return a rule as the text output prints it, one line for each field."""
-    label = max(map(len, rule))
+    width = max(map(len, rule))
     lines = []
     for name, value in rule.items():
         first, *others = (value or "").split("\n")
-        lines += [f"  {name:<{label}}  {first}"] if value else []
-        lines += [" " * (label + 4) + line for line in others]
+        lines += [f"  {name:<{width}}  {first}"] if value else []
+        lines += [" " * (width + 4) + line for line in others]
     return "\n".join(lines) + "\n"
 
 

@@ -21,7 +21,7 @@ def test_complete_analysis_passes(results):
     assert (verdict.reason, verdict.says) == ("pass", "1 cluster of behaviour: all of it")
 
 
-def test_more_starts_rounds_until_none_is_left(results):
+def test_analysis_may_request_rounds_until_limit(results):
     text = answer(results, more=True, questions=["What of tabs?"])
 
     assert check_analysis(text, results, 1).reason == "more"
@@ -51,7 +51,7 @@ def test_analysis_with_fault_is_refused(results, fields, says):
     assert says in finding_texts(verdict)
 
 
-def test_results_may_be_repeated_unchanged(results):
+def test_analysis_may_repeat_unchanged_results(results):
     text = answer(results, results=[{"id": "S1", "output": "'hello-world'"}])
 
     assert check_analysis(text, results, 0).reason == "pass"

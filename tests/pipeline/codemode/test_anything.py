@@ -49,7 +49,7 @@ def judge(check, *args):
 @given(ANY)
 @example("slugify(\ud800)")
 @example("(" * 1900)
-def test_any_code_is_accepted_or_refused(text):
+def test_fuzzed_snippet_code_raises_no_unexpected_error(text):
     faults = code.find_code_faults(SLUGIFY, text)
 
     assert all(isinstance(fault, str) and fault for fault in faults)
@@ -60,7 +60,7 @@ def test_any_code_is_accepted_or_refused(text):
 
 @many
 @given(ANY)
-def test_any_function_name_is_parsed_or_refused(text):
+def test_fuzzed_function_name_is_parsed_or_refused(text):
     try:
         function = Function.parse(text)
     except Usage as error:
@@ -71,7 +71,7 @@ def test_any_function_name_is_parsed_or_refused(text):
 
 @many
 @given(NESTED)
-def test_value_equals_only_itself(value):
+def test_value_equals_itself_but_list_is_not_tuple(value):
     assert literals.is_same_value(repr(value), repr(value))
     assert literals.is_expected_value(repr(value), repr(value))
     assert not literals.is_same_value(repr([value]), repr((value,)))
@@ -79,7 +79,7 @@ def test_value_equals_only_itself(value):
 
 @many
 @given(ANY, ANY, ANY)
-def test_any_request_can_be_parsed(request, call, value):
+def test_fuzzed_request_is_parsed_without_error(request, call, value):
     text = f"slugify({call}) is {value}; {request}"
 
     for sample in requirement.find_examples(SLUGIFY, text):
@@ -97,7 +97,7 @@ FIELDS = ["call", "expect", "raises", "match", "from", "id", "description"]
 
 @many
 @given(ANY, st.integers(0, len(CASES) - 1), st.sampled_from(FIELDS))
-def test_any_spec_is_judged_or_refused(results, text, place, field):
+def test_fuzzed_spec_is_judged_without_crash(results, text, place, field):
     changed = [{**case, field: text} if at == place else case for at, case in enumerate(CASES)]
     spec = json.dumps({"function": str(SLUGIFY), "cases": changed})
 
@@ -107,7 +107,7 @@ def test_any_spec_is_judged_or_refused(results, text, place, field):
 
 @many
 @given(ANY)
-def test_any_snippets_and_analysis_are_judged_or_refused(results, text):
+def test_fuzzed_snippets_and_analysis_are_judged_without_crash(results, text):
     changed = honest()
     changed[0]["code"] = text
     for answer in (json.dumps({"snippets": changed}), text):

@@ -52,7 +52,7 @@ def test_case_without_evidence_is_refused(check, number, fields, says):
     assert says in finding_texts(verdict)
 
 
-def test_spec_must_cover_examples_and_errors(check):
+def test_spec_that_omits_example_or_error_is_refused(check):
     renumbered = [{**row, "id": f"C{number}"} for number, row in enumerate(CASES[1:], 1)]
     no_error = [*CASES[:3], {**CASES[4], "id": "C4"}]
 
@@ -66,7 +66,7 @@ def check_s1(results, cases=CASES, **fields):
     return check_spec(SLUGIFY, REQUEST, rows, spec_text(cases))
 
 
-def test_unstable_result_cannot_be_cited(results):
+def test_case_that_cites_unstable_result_is_refused(results):
     texts = finding_texts(check_s1(results, stable=False))
 
     assert "S1 cannot be cited: it had another result in the second run" in texts
@@ -101,7 +101,7 @@ def test_string_like_a_number_needs_quotes(results):
         ("{1}", "{True}", False),
     ],
 )
-def test_values_are_compared_with_their_types(results, output, expect, same):
+def test_expected_value_must_have_type_of_result(results, output, expect, same):
     assert check_s1(results, change_case(2, expect=expect), output=output).is_pass is same
 
 
@@ -140,7 +140,7 @@ SAID = (
 )
 
 
-def test_examples_are_found_with_their_ends():
+def test_examples_in_request_are_found_with_stated_results():
     assert [(example.call, example.stated_end) for example in find_examples(SLUGIFY, SAID)] == [
         ("slugify('')", "''"),
         ('slugify("A; b. c")', "'a-b-c'"),
@@ -167,7 +167,7 @@ def test_examples_are_found_with_their_ends():
         ("slugify('', 1)", "''", False),
     ],
 )
-def test_requirement_supports_only_stated_values(call, value, is_supported):
+def test_requirement_supports_only_values_it_states(call, value, is_supported):
     why = explain_unsupported(SLUGIFY, SAID, call, value, value.endswith("Error"))
 
     assert (why == "") is is_supported
@@ -186,11 +186,11 @@ def test_requirement_supports_only_stated_values(call, value, is_supported):
         ("slugify('x') gives a list of 3", ""),
     ],
 )
-def test_value_stated_after_call_is_found(request_, end):
+def test_stated_result_after_example_call_is_found(request_, end):
     assert [example.stated_end for example in find_examples(SLUGIFY, request_)] == [end]
 
 
-def test_negated_value_is_no_evidence():
+def test_negated_value_in_request_is_not_evidence():
     request = "slugify('x') is not 'y'"
 
     assert explain_unsupported(SLUGIFY, request, "slugify('x')", "'y'", False)
@@ -202,7 +202,7 @@ def test_curly_quotes_count_as_quotes():
     assert explain_unsupported(SLUGIFY, request, "slugify('A B')", "'a-b'", False) == ""
 
 
-def test_literals_are_found_between_apostrophes():
+def test_literals_in_text_with_apostrophes_are_found():
     text = "don't 'b' -3, 2.5. (x) [1, 'a]'] True {'a': 1} won't b'x'"
 
     assert find_literals(text) == ["'b'", "-3", "2.5", "[1, 'a]']", "True", "{'a': 1}", "b'x'"]

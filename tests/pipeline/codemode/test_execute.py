@@ -103,7 +103,7 @@ def outputs(results):
     return [result["output"] for result in results]
 
 
-def test_values_errors_prints_and_times_are_recorded(run_code):
+def test_snippet_results_record_value_error_output_and_time(run_code):
     value, error, printed = run_code("slugify('A b')", "slugify(None)", "print('hi')\nslugify('a')")
 
     assert value["success"] and value["stable"] and not error["success"]
@@ -130,7 +130,7 @@ def test_values_errors_prints_and_times_are_recorded(run_code):
         ("input", "EOFError"),
     ],
 )
-def test_bad_snippet_does_not_affect_others(wild, what, kind):
+def test_failing_snippet_does_not_affect_other_snippets(wild, what, kind):
     before, bad, after = wild("before", what, "after")
 
     assert (bad["success"], bad["error_type"]) == (False, kind)
@@ -144,7 +144,7 @@ def test_snippet_cannot_forge_or_share_results(wild):
     assert outputs(wild(*whats)) == ["'flood'", "1", "1", "'x'", "'x'", "'daemon'", "'after'"]
 
 
-def test_only_different_values_are_unstable(wild):
+def test_result_is_unstable_only_if_value_differs(wild):
     results = wild("hash", "object", "set", "fine")
 
     assert [result["stable"] for result in results] == [False, False, True, True]
@@ -159,13 +159,13 @@ def test_long_output_is_cut_and_odd_text_escaped(wild):
     assert odd["error"].encode() == b"\\ud800"
 
 
-def test_error_of_snippet_differs_from_error_of_function(run_code):
+def test_error_inside_function_is_distinguished_from_snippet_error(run_code):
     own, function = run_code("slugify(nothing)", "slugify(3)")
 
     assert (own["error_type"], own["inside"], function["inside"]) == ("NameError", False, True)
 
 
-def test_verdict_counts_values_errors_and_differences(job):
+def test_verdict_counts_values_errors_and_unstable_snippets(job):
     items = [
         {"id": f"S{number}", "code": f"wild({what!r})"}
         for number, what in enumerate(["file", "hash", "sys.exit"], 1)
@@ -181,7 +181,7 @@ def test_verdict_counts_values_errors_and_differences(job):
     assert list(pathlib.Path(wild_job.scratch).iterdir()) == []
 
 
-def test_timed_out_snippets_are_no_evidence(job):
+def test_timed_out_snippets_are_not_evidence(job):
     items = [
         {"id": f"S{number}", "code": f"wild('asleep', {number}) if 0 else wild('asleep')"}
         for number in range(1, 13)
@@ -194,13 +194,13 @@ def test_timed_out_snippets_are_no_evidence(job):
     assert all(execute.explain_unusable(result) for result in results)
 
 
-def test_execution_without_interpreter_is_missing(job):
+def test_missing_interpreter_gives_execution_reason_missing(job):
     broken_job = job(tools=Tools(["no-such-python"]))
 
     assert execute.execute_snippets(broken_job, SLUGIFY, snippets()).reason == "missing"
 
 
-def test_execution_without_scratch_folder_is_missing(job):
+def test_unusable_scratch_folder_gives_execution_reason_missing(job):
     broken_job = job()
     broken_job.scratch = os.path.join(broken_job.base, "app", "text.py")  # a file, not a folder
 
@@ -209,13 +209,13 @@ def test_execution_without_scratch_folder_is_missing(job):
     assert (verdict.reason, verdict.findings[0].rule) == ("missing", "sandbox")
 
 
-def test_every_sandbox_level_gives_same_results(level, run_code):
+def test_snippet_results_are_equal_at_every_sandbox_level(level, run_code):
     value, error = run_code("slugify('A b')", "slugify(None)", minimum_level=level)
 
     assert (value["output"], error["error_type"]) == ("'a-b'", "TypeError")
 
 
-def test_box_code_is_valid_for_python_3_8():
+def test_sandboxed_code_is_valid_python_3_8():
     folder = ROOT / "kaizen_components" / "pipeline" / "codemode" / "box"
     shared = [
         pathlib.Path(testing_box.__file__).parent / name for name in ("tree.py", "imports.py")

@@ -83,7 +83,7 @@ def test_missing_function_fails_every_case(fixture, target):
     assert "does not define the function slugify" in done.stdout
 
 
-def test_coroutine_in_src_can_be_specified(tmp_path):
+def test_fixture_of_coroutine_function_passes(tmp_path):
     text = (
         "import asyncio\n\n\nasync def wait(n):\n    await asyncio.sleep(0)\n    return [n] * n\n"
     )

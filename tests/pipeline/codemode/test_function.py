@@ -19,7 +19,7 @@ from .conftest import HONEST, SLUGIFY, TOOLS, finding_texts
         ("app/__init__.py:slugify", Function("app", "slugify")),
     ],
 )
-def test_function_is_named_by_module_or_file(name, function):
+def test_function_name_is_accepted_with_module_or_file(name, function):
     assert Function.parse(name) == function
 
 
@@ -30,7 +30,7 @@ def test_function_is_named_by_module_or_file(name, function):
         *["../x.py:f", "a" * 5000, "a\0b:f"],
     ],
 )
-def test_invalid_function_name_shows_the_form(name):
+def test_error_for_invalid_function_name_shows_valid_form(name):
     with pytest.raises(Usage) as refused:
         Function.parse(name)
 
@@ -97,7 +97,7 @@ def test_module_that_cannot_be_imported_is_reported(job, text, reason, says):
     assert says in finding_texts(verdict)
 
 
-def test_check_in_weaker_sandbox_is_missing(job, monkeypatch):
+def test_function_check_in_weaker_sandbox_has_reason_missing(job, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
 
     assert check_function(job(minimum_level="L1"), SLUGIFY).reason == "missing"
@@ -110,7 +110,7 @@ def test_source_includes_decorators_of_function(tmp_path):
     assert read_source(str(tmp_path), Function("deco", "one")) == function
 
 
-def test_last_of_two_definitions_is_used(tmp_path):
+def test_later_of_two_function_definitions_is_used(tmp_path):
     text = "if True:\n    def f():\n        return 1\nelse:\n    def f():\n        return 2\n"
     (tmp_path / "twice.py").write_text(text)
 

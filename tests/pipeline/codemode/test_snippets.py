@@ -31,7 +31,7 @@ def test_valid_snippets_pass():
         "words = {}\nwords['a'] = slugify('A')\nwords",
     ],
 )
-def test_code_that_calls_the_function_is_allowed(code):
+def test_snippet_that_calls_the_function_is_allowed(code):
     assert find_code_faults(SLUGIFY, code) == []
 
 
@@ -66,7 +66,7 @@ def test_code_that_calls_the_function_is_allowed(code):
         ("eval('1')\nslugify('a')", "eval"),
     ],
 )
-def test_code_that_could_mislead_is_refused(code, says):
+def test_snippet_with_misleading_code_is_refused(code, says):
     assert says in " ".join(find_code_faults(SLUGIFY, code))
 
 
@@ -74,14 +74,14 @@ def test_code_that_could_mislead_is_refused(code, says):
     "again",
     ["slugify( 'a' )", 'slugify("a")  # another', "from app.text import slugify\nslugify('a')"],
 )
-def test_equivalent_snippet_is_refused_as_repetition(again):
+def test_snippet_equivalent_to_earlier_one_is_refused(again):
     verdict = check_snippets(SLUGIFY, fence(snippets([*CALLS[:11], (again, "value")])), [])
 
     assert verdict.reason == "check"
     assert finding_texts(verdict) == "S12 is the same code as S3: try something else."
 
 
-def test_later_round_must_continue_ids_without_repetition():
+def test_later_round_must_continue_ids_without_repeats():
     earlier = snippets()
     new = [(f"slugify('new {number}')", "error" if number < 3 else "value") for number in range(10)]
 

@@ -42,7 +42,7 @@ def test_good_spec_is_accepted(validate):
     assert facts["killed"] == facts["mutants"]
 
 
-def test_function_against_requirement_is_rejected(validate):
+def test_function_that_contradicts_requirement_is_rejected(validate):
     verdict = validate(BUG)
 
     assert (verdict.reason, verdict.facts["failing"]) == ("reject", ["C1"])
@@ -51,7 +51,7 @@ def test_function_against_requirement_is_rejected(validate):
     )
 
 
-def test_failing_evidence_case_blames_the_spec(validate):
+def test_failing_case_from_evidence_gives_reason_check(validate):
     other = HONEST.replace("[a-z0-9]+", "[a-z]+").replace("too long", "too short")
 
     verdict = validate(other, [*CASES, case(6, "slugify('1 2')", "S8", expect="'1-2'")])
@@ -94,7 +94,7 @@ def test_endless_mutant_counts_as_detected(validate):
     assert verdict.reason == "pass" and verdict.facts["killed"] >= 3
 
 
-def test_files_are_restored_between_cases_that_write(validate):
+def test_files_written_by_case_are_restored(validate):
     log = (
         "import os\n\n\ndef log(text):\n    with open('log.txt', 'a') as file:\n"
         "        file.write(text)\n    return os.path.getsize('log.txt')\n"
@@ -107,7 +107,7 @@ def test_files_are_restored_between_cases_that_write(validate):
     assert verdict.facts["killed"] >= 3
 
 
-def test_validation_without_time_for_mutants_is_missing(validate):
+def test_too_short_mutation_time_gives_reason_missing(validate):
     verdict = validate(
         HONEST.replace("import re\n", "import re, time\n\ntime.sleep(1)\n"), mutation_s=0.5
     )
@@ -115,7 +115,7 @@ def test_validation_without_time_for_mutants_is_missing(validate):
     assert verdict.reason == "missing" and "mutation_s" in finding_texts(verdict)
 
 
-def test_cases_too_slow_for_mutants_are_missing(validate, monkeypatch):
+def test_cases_too_slow_for_mutants_give_reason_missing(validate, monkeypatch):
     """Otherwise every mutant would run out of time and seem to be detected."""
     monkeypatch.setattr(mutate, "ITEM_S_MIN", 0.001)
     monkeypatch.setattr(mutate, "SLOWER", 0.0)
@@ -123,7 +123,7 @@ def test_cases_too_slow_for_mutants_are_missing(validate, monkeypatch):
     assert validate().reason == "missing"
 
 
-def test_validation_without_interpreter_is_missing(validate):
+def test_missing_interpreter_gives_validation_reason_missing(validate):
     assert validate(tools=Tools(["no-such-python"])).reason == "missing"
 
 
@@ -156,7 +156,7 @@ def test_refinement_may_change_failing_and_add_cases(refine):
         (["C2"], CASES, "The spec is unchanged"),
     ],
 )
-def test_other_refinement_is_refused(refine, failing, cases, says):
+def test_refinement_that_changes_passing_cases_is_refused(refine, failing, cases, says):
     verdict = refine(failing, cases)
 
     assert verdict.reason == "check"

@@ -50,7 +50,7 @@ def make_job(place, python):
     return Job(str(place / "base"), "", "tree", "", {}, tools, Settings(), scratch=scratch)
 
 
-def test_baseline_groups_ids_and_is_cached(tmp_path, python):
+def test_baseline_groups_test_ids_and_is_cached(tmp_path, python):
     job = make_job(tmp_path, python)
     first, second = measure_baseline(job), measure_baseline(job)
 

@@ -44,7 +44,7 @@ def test_blocked_plugins_are_read_from_addopts(tmp_path, name, text, blocked):
     assert sorted(found) == sorted([*blocked, *prefixed])
 
 
-def test_disabled_autoload_blocks_all_plugins(tmp_path):
+def test_disabled_plugin_autoload_blocks_all_plugins(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -q --disable-plugin-autoload\n")
 
     assert pytest_config.list_blocked_plugins(str(tmp_path / "pytest.ini")) == ["*"]

@@ -69,14 +69,14 @@ def test_newly_failing_or_skipped_test_is_regression(judge):
     assert "tests/test_two.py::test_two passed before and is skipped now" in second.text
 
 
-def test_failing_new_test_gives_reason_check(judge):
+def test_failing_new_test_gets_reason_check(judge):
     verdict = judge({"app/main.py": MAIN + DOUBLE.replace("* 2", "* 3")})
 
     assert (verdict.reason, rules(verdict)) == ("check", {"new-test"})
     assert "assert 9 == 6" in verdict.findings[0].text
 
 
-def test_candidate_without_new_tests_is_weak(judge):
+def test_candidate_without_new_tests_gets_reason_weak(judge):
     verdict = judge(test=None, tests=())
 
     assert (verdict.reason, rules(verdict)) == ("weak", {"no-tests"})
@@ -106,7 +106,7 @@ def test_surviving_mutants_are_reported(judge):
     )
 
 
-def test_order_dependent_tests_are_flaky(judge):
+def test_order_dependent_tests_are_reported_as_flaky(judge):
     steps = "".join(
         f"\n\ndef test_{at}():\n    assert double(len(DONE)) == {2 * at}\n    DONE.append(1)\n"
         for at in range(6)
@@ -116,7 +116,7 @@ def test_order_dependent_tests_are_flaky(judge):
     assert (verdict.reason, rules(verdict)) == ("flaky", {"flaky"})
 
 
-def test_value_that_equals_everything_is_reported(judge):
+def test_comparison_with_value_that_equals_everything_is_reported(judge):
     lie = "from app.main import lie\n\n\ndef test_lie():\n    assert lie(3) == [6]\n"
     files = {"app/main.py": MAIN + DOUBLE + LIAR, "tests/test_lie.py": lie}
     verdict = judge(files, test=HONEST, tests=(NEW, "tests/test_lie.py"), coverage_floor=0.5)
@@ -127,7 +127,7 @@ def test_value_that_equals_everything_is_reported(judge):
     ]
 
 
-def test_failing_base_is_refused_unless_allowed(judge):
+def test_base_with_failing_tests_is_refused_unless_allowed(judge):
     base = {
         **BASE,
         "tests/test_odd.py": ODD,  # fails in the second run, which has a tracer
@@ -163,14 +163,14 @@ def test_sandbox_below_minimum_level_blocks_gate(judge, monkeypatch):
     assert judge(minimum_level="L3").reason == "missing"
 
 
-def test_endless_session_is_not_trusted(candidate, run_head):
+def test_endless_test_session_is_not_trusted(candidate, run_head):
     endless = "\n\ndef double(number):\n    while True:\n        pass\n"
     report = run_head(candidate({"app/main.py": MAIN + endless}), [NEW], timeout_s=1.0)
 
     assert report.list_doubts() == ["it did not end in time"]
 
 
-def test_session_ending_early_reports_last_lines(candidate, run_head):
+def test_early_end_of_test_session_reports_last_lines(candidate, run_head):
     leaves = "import os\n\nos.write(2, b'first\\nlast words\\n')\nos._exit(0)\n"
     base = {**BASE, "pytest.ini": "[pytest]\naddopts = -s\n"}
     report = run_head(candidate({"app/main.py": leaves}, base=base))
@@ -178,7 +178,7 @@ def test_session_ending_early_reports_last_lines(candidate, run_head):
     assert report.list_doubts() == ["it ended before pytest did: first\nlast words"]
 
 
-def test_proof_without_interpreter_fails():
+def test_proof_of_test_gate_without_interpreter_fails():
     """`K11 --gates` tests that the gate tells its good candidate from its bad one."""
     rows = prove_test_gate(Tools(["no-such-python"]))
 

@@ -24,7 +24,7 @@ if __name__ == "__main__":
 """
 
 
-def test_statement_lines_map_to_first_line(tmp_path):
+def test_lines_of_a_statement_map_to_its_first(tmp_path):
     (tmp_path / "x.py").write_text(SOURCE)
     first = line_coverage.map_first_lines(str(tmp_path / "x.py"))
 
@@ -34,7 +34,7 @@ def test_statement_lines_map_to_first_line(tmp_path):
     assert excluded == {4, 21}  # for type checkers and for scripts
 
 
-def test_product_files_exclude_tests(candidate):
+def test_changed_product_files_exclude_tests(candidate):
     job = candidate({"app/more.py": "a = 1\n", "tests/helper.py": "a = 1\n", "notes.md": "x\n"})
 
     assert line_coverage.list_product_files(job) == ["app/main.py", "app/more.py"]

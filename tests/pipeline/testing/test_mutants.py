@@ -71,7 +71,7 @@ def test_mutants_change_only_the_given_lines():
     }
 
 
-def test_mutants_differ_and_compile():
+def test_all_mutants_differ_and_compile():
     source = "def f(x, *, y=3):\n    z = [i for i in x if i > y]\n    return {'a': z, 'b': -len(z)} if z else f'{y + 1}'\n"
     texts = [mutant.text for mutant in mutants.make_mutants("x.py", source, {1, 2, 3})]
 
@@ -80,7 +80,7 @@ def test_mutants_differ_and_compile():
         compile(text, "x.py", "exec")
 
 
-def test_only_changed_functions_are_gutted():
+def test_only_changed_functions_lose_their_bodies():
     source = "def kept():\n    return 1\n\n\ndef changed():\n    return 2\n"
     scope: dict = {}
     exec(mutants.gut_functions("x.py", source, {6}).text, scope)

@@ -39,7 +39,7 @@ def sessions(candidate, run_head):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_faulty_new_test_gets_expected_reason(sessions, name):
+def test_each_faulty_new_test_gets_its_reason(sessions, name):
     job, head, passing = sessions
     _, reason, rule, word = CASES[name]
     job = copy.copy(job)
@@ -64,7 +64,7 @@ BLIND = {
 }
 
 
-def test_gutted_and_crash_only_tests_are_reported(candidate, run_head):
+def test_tests_that_notice_only_gutting_or_crashes_are_reported(candidate, run_head):
     files = {f"tests/test_{name}.py": text for name, text in BLIND.items()}
     job = candidate(
         {"app/main.py": MAIN + DOUBLE + LAST, **files}, None, tests=tuple(files), kill_floor=0.1

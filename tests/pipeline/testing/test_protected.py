@@ -21,7 +21,7 @@ def test_touched_protected_files_are_reported(candidate):
     assert paths == ["deep/conftest.py", "pyproject.toml", "tests/test_main.py"]
 
 
-def test_granted_path_is_not_protected(candidate):
+def test_path_granted_by_spec_is_not_protected(candidate):
     files = {"tests/data/x.txt": "", "pyproject.toml": ""}
     job = candidate(files, grants=("pyproject.toml", "tests/data/**"))
 
@@ -36,7 +36,7 @@ def test_protected_globs_match_in_subfolders():
     assert not protected_files.matches_any("a/xpytest.ini", ["pytest.ini"])
 
 
-def test_restore_takes_protected_files_from_base(candidate, tmp_path):
+def test_restoring_takes_protected_files_from_base(candidate, tmp_path):
     job = candidate({"tests/test_main.py": "", "conftest.py": "", "tests/sub/test_more.py": ""})
     place = tmp_path / "copy"
     shutil.copytree(job.head, place)
@@ -60,7 +60,7 @@ def test_symlink_replacing_protected_file_is_restored(candidate):
     assert "double" in Path(job.head, "app/main.py").read_text()
 
 
-def test_new_module_hiding_another_is_reported(candidate):
+def test_new_module_that_shadows_another_is_reported(candidate):
     names = ("math.py", "app/json.py", "numpy/__init__.py", "x.pth", "app/main.so", "fine.py")
     job = candidate(dict.fromkeys(names, ""))
 

@@ -42,7 +42,7 @@ TRICKS = {
 }
 
 
-def test_tricks_do_not_hide_wrong_code(candidate, run_head):
+def test_candidate_tricks_do_not_hide_a_failing_test(candidate, run_head):
     report = run_head(candidate({"app/main.py": WRONG, **TRICKS}))
 
     assert {id: outcome.kind for id, outcome in report.outcomes.items()} == {
@@ -52,7 +52,7 @@ def test_tricks_do_not_hide_wrong_code(candidate, run_head):
     assert report.list_doubts() == []
 
 
-def test_base_that_rewrites_reports_is_not_trusted(judge):
+def test_base_that_rewrites_test_reports_is_not_trusted(judge):
     fails = {"conftest.py": PASSES, "tests/test_fails.py": "def test_fails():\n    assert 0\n"}
     verdict = judge(base={**BASE, **fails})
 
@@ -60,7 +60,7 @@ def test_base_that_rewrites_reports_is_not_trusted(judge):
     assert "test_fails passed only in the report" in "".join(one.text for one in verdict.findings)
 
 
-def test_tree_is_restored_between_sessions(candidate):
+def test_source_tree_is_restored_between_test_sessions(candidate):
     vandal = (
         "import pathlib\n\n\ndef test_it():\n    here = pathlib.Path(__file__).parent\n"
         "    assert not (here / 'left').exists()\n    (here / 'left').write_text('')\n"
@@ -74,7 +74,7 @@ def test_tree_is_restored_between_sessions(candidate):
     assert [report.outcomes[f"{NEW}::test_it"].kind for report in reports] == ["passed"] * 3
 
 
-def test_report_with_wrong_signature_is_ignored(tmp_path):
+def test_test_report_with_wrong_signature_is_ignored(tmp_path):
     (tmp_path / "report.json").write_bytes(b"0" * 64 + b'\n{"sessions": []}')
 
     assert session_box.read_signed_report(str(tmp_path), "ab" * 32) is None
