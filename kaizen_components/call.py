@@ -70,7 +70,7 @@ def explain_missing_options(command: Command, names: list[str]) -> Usage:
     return Usage(
         "missing_option",
         f"{command.code} {command.name} needs {options}.",
-        "",
+        "These options are required.",
         f"`help {command.code}` shows all options and an example.",
     )
 
@@ -82,7 +82,7 @@ def read_option(name: str, field: fields.Field, raw: list[Any]) -> Any:
         return read_value(name, field, items)
     if len(raw) > 1:
         what = f"{fields.format_option(name)} is given more than once."
-        raise Usage("given_twice", what, "It takes one value.", "Give it once.")
+        raise Usage("given_twice", what, "The option takes one value.", "Give the option once.")
     value = raw[0]
     if type(value) is fields.FromFile or field.kind == "input":
         from .input import read_text
@@ -253,7 +253,7 @@ class Door:
         next_step = f"Run {command.code} outside the batch."
         if command.family in NOT_IN_BATCH:
             what = f"{command.code} cannot run inside a batch."
-            why = "It takes minutes, or changes what a rollback cannot restore."
+            why = "It takes minutes, or makes changes that a rollback cannot undo."
             raise Refused("not_in_batch", what, why, next_step)
         kinds = {name: fields.get_field(command, name).kind for name in given}
         if "argv" in kinds.values():
@@ -269,9 +269,9 @@ class Door:
         if names:
             raise Usage(
                 "shared_option_in_batch",
-                f"{', '.join(names)} cannot be set in a line.",
-                "It applies to the whole batch.",
-                "Give it to the command that reads the lines.",
+                f"{', '.join(names)} cannot be set in a line of a batch.",
+                "Such an option applies to the whole batch.",
+                "Set it for the command that reads the batch.",
             )
         refuse_secrets(command, values)
         outer_code, tx.command = tx.command, command.code
@@ -365,8 +365,8 @@ def refuse_unknown_options(command: Command, given: Iterable[str]) -> None:
             raise Usage(
                 "unknown_option",
                 f"{command.code} {command.name} has no option {option}.",
-                f"It takes {options}.",
-                f"`help {command.code}` explains them.",
+                f"The command takes {options}.",
+                f"`help {command.code}` explains the options.",
             )
 
 
@@ -391,7 +391,7 @@ def refuse_secrets(command: Command, values: Row) -> None:
                 "secret_refused",
                 f"{where} seems to hold a secret ({kind}).",
                 "Secrets are never recorded; nothing was written.",
-                "Remove it, or write an obviously fake value (docs/secrets.md lists which pass).",
+                "Remove the secret, or write an obviously fake value (see docs/secrets.md).",
             )
 
 

@@ -239,7 +239,7 @@ def explain_unknown_command(word: Any) -> Usage:
         "unknown_command",
         f"There is no command {make_excerpt(word)!r}.",
         f"Did you mean {' or '.join(near)}?" if near else "",
-        '`--help` lists all commands; `K0 "what you want to do"` finds one.',
+        '`--help` lists all commands; `K0 "what you want to do"` suggests a command.',
     )
 
 

@@ -20,12 +20,14 @@ def read_text(name: str, field: fields.Field, path: Any) -> str:
     option = fields.format_option(name)
     if type(path) is not str or "\0" in path or not path:
         what = f"{option}-file must be the path of a file."
-        raise Usage("bad_value", what, "", "Give it a path, or - for stdin.")
+        raise Usage(
+            "bad_value", what, "The value is empty or no path.", "Give a path, or - for stdin."
+        )
     bytes_max = field.most * 4 + 8  # room for a byte order mark and the end of the line
     data = read_stdin(name, bytes_max) if path == "-" else read_file(path, bytes_max)
     if len(data) >= bytes_max:  # the rest was not read
         what = f"{option} has more than {field.most:,} characters."
-        raise Usage("bad_value", what, "That is the limit.", "Shorten it.")
+        raise Usage("bad_value", what, "Longer texts are not stored.", "Shorten the text.")
     try:
         text = data.decode("utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8")
     except UnicodeDecodeError as error:
@@ -34,7 +36,7 @@ def read_text(name: str, field: fields.Field, path: Any) -> str:
             "not_utf8",
             f"The text for {option} is not valid UTF-8.",
             f"Byte {error.start:,}, in line {line:,}, is 0x{data[error.start]:02x}.",
-            "Convert it to UTF-8.",
+            "Convert the text to UTF-8.",
         ) from None
     is_short = field.kind == "line" or field.most <= limits.SUMMARY_CHARS_MAX
     return text.rstrip("\r\n") if is_short else text
@@ -45,7 +47,12 @@ def read_stdin(name: str, bytes_max: int) -> bytes:
     option = fields.format_option(name)
     if sys.stdin is None or sys.stdin.closed:
         what = f"{option} reads stdin, but stdin is closed."
-        raise Usage("no_stdin", what, "", "Pipe the text in, or give the path of a file.")
+        raise Usage(
+            "no_stdin",
+            what,
+            "Kaizen was started without standard input.",
+            "Pipe the text in, or give the path of a file.",
+        )
     if sys.stdin.isatty():
         hint = f"Reading {name.replace('_', ' ')} from the terminal; end with Ctrl-D."
         print(hint, file=sys.stderr)
@@ -65,10 +72,18 @@ def read_file(path: str, bytes_max: int) -> bytes:
             return file.read(bytes_max)
     except (FileNotFoundError, UnicodeEncodeError):
         what = f"There is no file {short_path!r}."
-        raise NotFound("file_not_found", what, "", "Check the path.") from None
+        raise NotFound(
+            "file_not_found",
+            what,
+            "A relative path starts at the current folder.",
+            "Check the path.",
+        ) from None
     except IsADirectoryError:
         raise Usage(
-            "not_a_file", f"{short_path!r} is a folder, not a file.", "", "Name a file."
+            "not_a_file",
+            f"{short_path!r} is a folder, not a file.",
+            "The text is read from one file.",
+            "Give the path of a file.",
         ) from None
     except OSError as error:
         what = f"Cannot read {short_path!r}."

@@ -345,7 +345,7 @@ def test_unprintable_answer_warns_against_repeating_only_after_writes(cli, root)
     cli("K1")
     for argv, says in (
         (("W9",), "The answer could not be printed"),
-        (("W1", *TASK), "Do not repeat it"),
+        (("W1", *TASK), "Do not repeat the command"),
     ):
         with open("/dev/full", "wb") as full:
             done = subprocess.run(

@@ -190,8 +190,8 @@ def refuse_secrets(messages: Messages) -> None:
         raise Refused(
             "secret_in_question",
             f"The question to the model contains a {kind}.",
-            f"It is in {where}. Secrets are not sent to a model.",
-            "Remove it from the request, or from the files that it quotes.",
+            f"Kaizen never sends a secret to a model. This one is in {where}.",
+            "Remove the secret from the request, or from the files that the request quotes.",
         )
 
 

@@ -101,7 +101,12 @@ def read_number(prefix: str, word: str) -> float | None:
         number = 0
     if not 0 < number < 1e9:
         what = f"KAIZEN_{prefix}_{word} or KAIZEN_LLM_{word} is {make_excerpt(text)!r}."
-        raise Usage("bad_setting", what, "It must be a number above 0.", "Correct or unset it.")
+        raise Usage(
+            "bad_setting",
+            what,
+            "The value must be a number above 0.",
+            "Set the variable to such a number, or unset it.",
+        )
     return number
 
 
@@ -117,7 +122,7 @@ def parse_base_url(base_url: str, allow_remote: bool) -> SplitResult:
             "bad_base_url",
             "The base URL of the model is not a valid URL.",
             "It must begin with http:// or https:// and name a host.",
-            "Set KAIZEN_LLM_BASE_URL to one such as http://127.0.0.1:11434/v1.",
+            "Set KAIZEN_LLM_BASE_URL to a URL such as http://127.0.0.1:11434/v1.",
         )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise Refused(

@@ -52,8 +52,8 @@ def explain_status(endpoint: Endpoint, response: Any, has_tools: bool) -> Except
         return Unavailable(
             "backend_refuses_key",
             f"{endpoint.served_by} answers {status}.",
-            "It requires a key, or rejects this one.",
-            "Set KAIZEN_LLM_API_KEY, or the stage's own key such as KAIZEN_BUILD_API_KEY.",
+            "The server requires a key, or rejects the key that was sent.",
+            "Set KAIZEN_LLM_API_KEY, or the key of one stage, such as KAIZEN_BUILD_API_KEY.",
         )
     return RequestRejected(endpoint, status, reason)
 
@@ -63,7 +63,7 @@ def report_dead(endpoint: Endpoint, connect_s: float) -> Unavailable:
         "backend_dead",
         f"No model answers at {endpoint.served_by}.",
         f"There was no connection within {connect_s:.0f} s.",
-        "Start the server, or set KAIZEN_LLM_BASE_URL to one that runs.",
+        "Start the server, or set KAIZEN_LLM_BASE_URL to a server that runs.",
     )
 
 

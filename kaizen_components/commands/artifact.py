@@ -81,7 +81,7 @@ def verify(
         raise Usage(
             "id_or_all",
             "A5 artifact-verify needs either --id or --all.",
-            "--path belongs to --id: it names where an artifact from outside the project is now.",
+            "With --id, --path gives the present place of an artifact outside the project.",
             "Name one artifact with --id, or check every path with --all.",
         )
     if id is not None:

@@ -95,7 +95,7 @@ def write_verified_copy(store: Store, reader: Connection, path: str) -> Row:
     if os.path.lexists(path):
         name = os.path.basename(path)
         why = "A backup never overwrites a file."
-        raise Conflict("file_exists", f"{name} exists already.", why, "Choose another --out.")
+        raise Conflict("file_exists", f"{name} already exists.", why, "Choose another --out.")
     part = f"{path}.{os.getpid()}.part"  # an unverified copy must not look like a backup
     copy_database(reader, part)  # a snapshot: no writer has to wait
     try:
@@ -141,8 +141,8 @@ def manifest(store: Store, *, out: str | None = None) -> Row:
         if busy:
             raise Busy(
                 "busy",
-                "Another process reads an older state of the database.",
-                "Until it has finished, the database file alone is not complete.",
+                "Another process still reads an older state of the database.",
+                "Until that process ends, the database file alone is incomplete.",
                 "Try again in a moment.",
             )
         facts = manifests.describe_database(connection, store.place.database)

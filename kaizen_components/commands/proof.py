@@ -86,7 +86,7 @@ def add_witnessed(
         raise Usage(
             "command_too_long",
             f"The command has {len(command_line):,} characters; the limit is {COMMAND_CHARS_MAX:,}.",
-            "",
+            "A proof stores the whole command.",
             "Put it into a script, and run the script.",
         )
     words = proof.add_title(words, command_line)

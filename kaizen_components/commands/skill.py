@@ -55,7 +55,7 @@ def validate(store: Store, *, store_: str | None = None, path: str | None = None
             raise NotFound(
                 "no_skill",
                 f"There is no folder {os.path.basename(folder)!r}.",
-                "",
+                "--path must name the folder of one skill.",
                 "`SK1` lists the skills.",
             )
         entries = [SkillEntry("path", folder, read_link(folder))]
@@ -74,7 +74,7 @@ def validate(store: Store, *, store_: str | None = None, path: str | None = None
         "skill_invalid",
         f"{count} problem{'s' * (count > 1)} in {skills} skill{'s' * (skills > 1)}.",
         f"{problems[0]['where']}: {problems[0]['says']}",
-        "Correct them, and run `SK2` again.",
+        "Correct the problems, and run `SK2` again.",
     )
     error.findings = problems
     raise error

@@ -248,7 +248,7 @@ def report(
             "not_with_id",
             "--id cannot be combined with --scope, --since, --until or --query.",
             "--id reports one task; the others choose among all tasks.",
-            "Omit them, or omit --id.",
+            "Omit those options, or omit --id.",
         )
     options = {"id": id, "limit": limit} if id else {**filters, "limit": limit}
     story = task_story if id else tasks

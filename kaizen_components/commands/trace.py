@@ -59,7 +59,7 @@ def add(
             raise Usage(
                 "not_with_jsonl",
                 f"{names} cannot be combined with --jsonl.",
-                "With --jsonl each line describes its whole span.",
+                "With --jsonl, each line of the input describes a whole span.",
                 f"Omit {'it' if len(given_options) == 1 else 'them'}, and set the values in the JSON lines.",
             )
         return span.add_spans(call, jsonl)

@@ -149,7 +149,7 @@ def refuse_missing_value(command: Command, rest: list[str]) -> None:
             raise Usage(
                 "missing_value",
                 f"{word} needs a value, but {value} is an option.",
-                "",
+                "A word that begins with -- is read as an option.",
                 f"Write {word}={value} if that is really the text.",
             )
 

@@ -34,7 +34,12 @@ def render_script(shell: str, build: Build) -> str:
     """Return the completion script for a shell."""
     if shell not in SHELLS:
         what = f"completion takes one of {', '.join(SHELLS)}."
-        raise Usage("usage", what, "", "`help completion` shows how to use it.")
+        raise Usage(
+            "usage",
+            what,
+            "Kaizen has completion scripts for these shells only.",
+            "`help completion` shows how to use it.",
+        )
     source = build_completer(shell, build).source()
     if shell == "zsh":  # the first line must stay first, for autoload
         source = source.replace("\n", "\n" + ZSH_FIRST, 1)
@@ -46,8 +51,8 @@ def answer_shell(build: Build) -> str:
     shell, _, instruction = os.environ[VARIABLE].partition("_")
     if shell not in SHELLS or instruction not in ("source", "complete"):
         what = f"{VARIABLE} is {make_excerpt(os.environ[VARIABLE])!r}, which is not valid."
-        why = "Completion scripts set it to a shell and `source` or `complete`."
-        raise Usage("usage", what, why, "Unset it.")
+        why = "A completion script sets it to a shell and an action, such as bash_complete."
+        raise Usage("usage", what, why, "Unset the variable.")
     if instruction == "source":
         return render_script(shell, build)
     return build_completer(shell, build).complete()

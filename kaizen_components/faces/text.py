@@ -334,8 +334,8 @@ def write_output(stream: Any, output: str, has_changed: bool = True) -> None:
         from ..errors import Unavailable
 
         what = "The answer could not be printed."
-        next_step = "Redirect it elsewhere, or free some space."
+        next_step = "Redirect the output elsewhere, or free some space."
         if has_changed:
             what = "The command succeeded, but its answer could not be printed."
-            next_step = "Do not repeat it; ask for the record instead (`W9`, `W10 --id @last`)."
+            next_step = "Do not repeat the command; look up the record (`W9`, `W10 --id @last`)."
         raise Unavailable("output_failed", what, str(error.strerror), next_step) from None

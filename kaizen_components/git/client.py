@@ -91,8 +91,8 @@ def try_git(
         raise Unavailable(
             "git_slow",
             f"git {args[0]} did not end within {timeout_s:g} s.",
-            "",
-            "Run it by hand in the repository to see why.",
+            "Kaizen stopped the command.",
+            "Run the command by hand in the repository to see why.",
         ) from None
     except OSError as error:
         raise Unavailable(
@@ -120,7 +120,7 @@ def git_error(command: str, result: GitResult) -> Unavailable:
         "git_failed",
         f"git {command} failed in the repository.",
         result.err,
-        "Run `git status` and `git fsck` there to see why.",
+        "Run `git status` and `git fsck` in the repository to see why.",
     )
 
 

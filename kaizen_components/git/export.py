@@ -37,7 +37,7 @@ def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) ->
             "paths_collide",
             f"Two files of the target have the name {name!r} on this file system.",
             "Their names differ only in case or in the encoding of their letters.",
-            "Use a file system that distinguishes them.",
+            "Use a file system that distinguishes such names.",
         ) from None
     except OSError as error:
         raise Unavailable(

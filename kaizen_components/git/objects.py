@@ -125,7 +125,7 @@ def _missing_error(id: str) -> Integrity:
         "object_missing",
         f"The target lacks the object {id[:12]}.",
         "The repository is damaged, or it is a partial clone that has not fetched the object.",
-        "Run `git fsck` there; in a partial clone, run `git fetch --refetch`.",
+        "Run `git fsck` in the target; in a partial clone, run `git fetch --refetch`.",
     )
 
 
@@ -137,7 +137,7 @@ def require_path(path: str) -> None:
         raise Refused(
             "bad_path",
             f"{path!a} is not a valid path in a repository.",
-            "It leads out of the tree or into .git.",
+            "The path leads out of the repository or into .git.",
             "Name files from the root of the target, without `..`.",
         )
 

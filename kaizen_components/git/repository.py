@@ -27,7 +27,10 @@ def find_repository(path: str) -> Repository:
     """Return the repository that contains a folder; raise an error if a run cannot work on it."""
     if not os.path.isdir(path):
         raise NotFound(
-            "no_target", f"There is no folder {path!r}.", "", "Give --repo an existing folder."
+            "no_target",
+            f"There is no folder {path!r}.",
+            "A run needs an existing repository.",
+            "Give --repo an existing folder.",
         )
     result = try_git(path, "rev-parse", *FACTS)
     facts, *paths = result.text.split(f"\n{SEPARATOR}\n")

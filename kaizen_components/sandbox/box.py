@@ -94,15 +94,17 @@ class Box:
                 "command_not_found",
                 f"The command {name[:60]!r} was not found.",
                 "The sandbox can see no program of this name.",
-                "Give its path, and add its folder to those that the box may read.",
+                "Give its path, and let the sandbox read its folder.",
             )
         if not _is_below(os.path.realpath(program), self.visible):
             raise NotFound(
                 "command_not_visible",
                 f"The sandbox cannot see the command {name[-60:]!r}.",
-                "It is outside the folders of the system and those that the box may read.",
-                "Add its folder to those that the box may read. For the Python of an environment, "
-                "also add the folder of its base interpreter.",
+                "The command is outside the folders that the sandbox may read.",
+                (
+                    "Let the sandbox read the folder of the command. For the Python "
+                    "of an environment, also add the folder of its base interpreter."
+                ),
             )
         rlimits = self.limits.list_rlimits(self.timeout_s, other_tasks)
         home = [f"home={environment['HOME']}"] if "HOME" not in self.variables else []

@@ -97,8 +97,13 @@ class Connection:
             self._raw = connect(target, timeout=busy_timeout_s, isolation_level=None)
         except BaseException as error:
             if type(error).__name__ == "PanicException":
-                what, why = "The database cannot be opened.", "The driver failed inside."
-                raise Unavailable("cannot_open", what, why, "") from None
+                what, why = (
+                    "The database cannot be opened.",
+                    "The driver failed with an internal error.",
+                )
+                raise Unavailable(
+                    "cannot_open", what, why, "Run `K11` to see what is wrong."
+                ) from None
             raise self._translate_error(error) from None
         finally:
             _restore_stderr(stderr)
@@ -338,8 +343,11 @@ def _make_uri(path: str) -> str:
     try:
         path.encode()
     except UnicodeError:  # percent-encoding it would work on this system and fail on others
-        what, step = "The path of the project is not UTF-8.", "Move it, or set KAIZEN_REPO_ROOT."
-        raise Unavailable("path_not_utf8", what, "", step) from None
+        what, step = (
+            "The path of the project is not UTF-8.",
+            "Move the project, or set KAIZEN_REPO_ROOT.",
+        )
+        raise Unavailable("path_not_utf8", what, "SQLite cannot open a file there.", step) from None
     return ("file://" if path.startswith("/") else "file:") + "".join(
         c if c.isalnum() or c in "/._-~" else "".join(f"%{byte:02X}" for byte in c.encode())
         for c in path

@@ -53,7 +53,9 @@ class Store:
             raise self.missing_database_error()
         if not os.path.isfile(self.place.database):
             what, step = "AI/db/kaizen.db is not a file.", "Move it away, then run `K1`."
-            raise Unavailable("not_a_file", what, "", step)
+            raise Unavailable(
+                "not_a_file", what, "Another program put a folder or a special file there.", step
+            )
 
     def missing_database_error(self) -> NotFound:
         """Return the error for a missing root, a lost database, or one not created yet."""
@@ -84,7 +86,7 @@ class Store:
         return NotFound(
             "no_root",
             f"There is no folder {_show_folder(self.place.root)}.",
-            "",
+            "Kaizen keeps its records in the folder of a project.",
             "Set KAIZEN_REPO_ROOT to the project's folder.",
         )
 
@@ -106,7 +108,7 @@ class Store:
                 raise Integrity(
                     "schema_version_lost",
                     "The database has tables, but its schema version is 0.",
-                    "Something other than Kaizen changed its user_version.",
+                    "Another program changed its user_version.",
                     "Replace the database with a backup from AI/db/backups.",
                 )
 
@@ -121,7 +123,12 @@ class Store:
         name = os.path.basename(path) or path
         if not os.path.isfile(path):
             step = "Name a database file, such as a backup."
-            raise NotFound("file_not_found", f"{name!r} is not a file.", "", step)
+            raise NotFound(
+                "file_not_found",
+                f"{name!r} is not a file.",
+                "Only a database file can be read.",
+                step,
+            )
         try:
             timeout_s = min(read_timeout_s(), 5.0)
             connection = Connection(os.path.abspath(path), read_only=True, busy_timeout_s=timeout_s)

@@ -79,7 +79,7 @@ def translate_error(error: BaseException) -> BaseException:
         return Integrity(
             "corrupt_database",
             "The database could not be read.",
-            "A stored text is not valid UTF-8, or the driver failed inside.",
+            "A stored text is not valid UTF-8, or the driver failed with an internal error.",
             RESTORE,
         )
     if not isinstance(error, ValueError):

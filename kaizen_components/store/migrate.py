@@ -72,7 +72,7 @@ def require_listed_version(connection: Connection) -> None:
         raise Integrity(
             "schema_version_changed",
             "The database does not match its schema version.",
-            f"{problem} Something other than Kaizen changed one of them.",
+            f"{problem} Another program changed the tables or the version number.",
             "Replace the database with a backup from AI/db/backups.",
         )
 
@@ -142,8 +142,8 @@ def copy_database(connection: Connection, path: str) -> None:
     if os.path.exists(path):
         raise Conflict(
             "file_exists",
-            f"{os.path.basename(path)} exists already.",
-            "",
+            f"{os.path.basename(path)} already exists.",
+            "An existing file is never overwritten.",
             "Choose another --out.",
         )
     try:

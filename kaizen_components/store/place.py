@@ -33,7 +33,7 @@ def find_working_folder() -> str:
         raise NotFound(
             "no_folder",
             "The working directory was removed.",
-            "",
+            "Kaizen looks for the project from this directory upwards.",
             "Change to a directory that exists.",
         ) from None
 

@@ -421,7 +421,7 @@ def test_adopting_over_link_to_elsewhere_is_refused(adopt, repo, tmp_path, name,
     assert read_all(repo) == before and read_all(outside) == theirs
 
 
-def test_link_in_place_of_temporary_file_is_not_followed(adopt, repo, tmp_path):
+def test_link_named_as_temporary_file_is_not_followed(adopt, repo, tmp_path):
     (tmp_path / "outside").write_text("Somebody else's.\n")
     os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
     adopt(apply=True)

@@ -255,7 +255,7 @@ def test_backup_never_replaces_file(kaizen, root):
     start(kaizen)
     (root / "mine.db").write_text("mine")
 
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         kaizen("K3", out=str(root / "mine.db"))
     assert (root / "mine.db").read_text() == "mine"
 
@@ -312,7 +312,7 @@ def test_verifying_a_text_file_says_not_a_database(cli, root):
     assert "move" not in answer.err.lower()
 
 
-def test_damaged_copy_fails_verification(kaizen, root):
+def test_damaged_backup_fails_verification(kaizen, root):
     start(kaizen)
     path = root / kaizen("K3")["backup"]
     plain = sqlite3.connect(path)
@@ -450,7 +450,10 @@ def test_batch_line_with_repeated_json_key_is_refused(batch):
     with pytest.raises(Usage) as caught:
         batch('{"command": "W1", "args": {"title": "a", "title": "c", "summary": "b"}}')
 
-    assert caught.value.what == "Line 1: This is not JSON." and "repeated" in caught.value.why
+    assert (
+        caught.value.what == "Line 1: The text is not valid JSON."
+        and "repeated" in caught.value.why
+    )
 
 
 def test_unknown_reference_error_lists_fields_of_its_line(batch):

@@ -252,7 +252,7 @@ def test_outcome_closes_prediction(kaizen, prediction, outcome):
 def test_second_outcome_error_names_first(kaizen, prediction):
     id = prediction()
     first = kaizen("I4", prediction_id=id, outcome="happened", summary="Seen.")
-    with pytest.raises(Conflict, match="closed already") as refused:
+    with pytest.raises(Conflict, match="already closed") as refused:
         kaizen("I4", prediction_id=id, outcome="void", summary="Not seen.")
 
     assert first["id"] in refused.value.why and "happened" in refused.value.why

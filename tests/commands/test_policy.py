@@ -168,7 +168,7 @@ def test_retired_rule_is_kept_with_its_reason(kaizen, rule):
 def test_rule_is_retired_once(kaizen, rule):
     id = rule()
     kaizen("X6", id=id, reason="The linter checks it now.", actor="carol")
-    with pytest.raises(Conflict, match="retired already") as refused:
+    with pytest.raises(Conflict, match="already retired") as refused:
         kaizen("X6", id=id, reason="Again.")
 
     assert "carol" in refused.value.why and "The linter checks it now." in refused.value.why

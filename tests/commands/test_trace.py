@@ -264,10 +264,10 @@ def test_jsonl_line_may_name_recorded_span_as_parent(kaizen, lines):
 @pytest.mark.parametrize(
     "line, what",
     [
-        ("{", "is not JSON"),
+        ("{", "is not valid JSON"),
         ("[1]", "is not a JSON object"),
         ('"name"', "is not a JSON object"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "is not valid JSON"),
         ({"kind": "run"}, "needs --name"),
         ({"name": "x", "nmae": "y"}, "has no option --nmae"),
         ({"name": "x", "parent": "$2"}, "refers to no earlier result"),
@@ -275,8 +275,8 @@ def test_jsonl_line_may_name_recorded_span_as_parent(kaizen, lines):
         ({"name": "x", "trace_id": "$7"}, "refers to no earlier result"),
         ({"name": "x", "parent": "$x"}, "There is no span"),
         ({"name": "x", "parent": 7}, "must be text"),
-        ({"name": "x", "jsonl": "spans.jsonl"}, "--jsonl inside"),
-        ({"name": "x", "test": True}, "cannot be set in a line"),
+        ({"name": "x", "jsonl": "spans.jsonl"}, "sets --jsonl"),
+        ({"name": "x", "test": True}, "cannot be set in a line of a batch"),
         ({"name": "x", "parent": "$1", "trace_id": "other"}, "another trace"),
     ],
     ids=str,

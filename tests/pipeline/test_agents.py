@@ -147,7 +147,7 @@ def test_agent_answer_to_model_run_is_refused(cli, root, repo, door, tmp_path):
         )
 
 
-def test_unjudged_answer_of_aborted_run_is_reported_not_passed(root, repo, door, tmp_path):
+def test_unjudged_answer_of_aborted_run_did_not_pass(root, repo, door, tmp_path):
     """P4 is killed between the answer and its verdict; then the run is aborted."""
     from .test_resume import kill_after
 

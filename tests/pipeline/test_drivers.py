@@ -140,7 +140,7 @@ def test_scout_that_spent_its_calls_gets_no_tools(driving):
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_server_that_rejects_tools_is_not_offered_them_again(driving, status):
+def test_tools_are_offered_once_to_rejecting_server(driving, status):
     def script(request):
         if "tools" in request:
             return Answer(

@@ -244,7 +244,7 @@ def test_edit_of_path_that_clashes_is_refused(path):
     assert refusal(text, existing_paths=BASE)
 
 
-def test_new_files_that_differ_only_in_case_are_refused():
+def test_new_files_differing_only_in_case_are_refused():
     assert "treat the two paths as one" in refusal(
         "FILE: A.py\n```\nx\n```\nFILE: a.py\n```\nx\n```\n"
     )

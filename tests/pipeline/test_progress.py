@@ -67,7 +67,7 @@ def test_terminal_shows_live_line_then_verdict():
     assert "review 1  0 s" in seen and re.search(r"\r +\r$", seen)  # wiped: it did not end
 
 
-def test_live_line_is_drawn_at_most_every_100_ms():
+def test_live_line_redraws_at_most_every_100_ms():
     _, seen, _ = on_terminal()
     seconds = float(re.search(r"check  ([\d.]+) s", seen)[1])
 

@@ -206,7 +206,7 @@ REFUSED = [
 ]
 
 
-def test_builder_is_asked_for_whole_files_after_two_refusals(quick):
+def test_two_refusals_make_builder_write_whole_files(quick):
     model = Model(build=[*REFUSED[:2], GOOD["build"][0]])
     quick(model)
 

@@ -68,7 +68,7 @@ def test_every_documented_key_is_read(tmp_path):
     assert [key for key in keys if not re.search(rf"^{key} = ", ALL, re.M)] == []
 
 
-def test_whole_number_in_budget_is_not_converted_to_float():
+def test_whole_number_in_budget_stays_integer():
     budget = parse_settings(b"[budget]\nseconds = 60\n").budget
 
     assert json.dumps(budget) == '{"seconds": 60}', "the record of a run has these bytes"

@@ -282,7 +282,7 @@ def test_missing_tools_are_reported_with_install_commands(tmp_path, scratch):
     ]
 
 
-def test_base_is_checked_once_per_tree_and_tool_versions(judge, tmp_path):
+def test_base_check_is_cached_by_tree_and_versions(judge, tmp_path):
     own = str(tmp_path / "own scratch")
     os.mkdir(own)
     first = judge(BASE, {"app/main.py": GOOD}, scratch=own)

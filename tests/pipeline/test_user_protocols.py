@@ -116,7 +116,7 @@ def test_protocol_whose_gate_misjudges_fixture_is_refused(cli, root, repo):
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.error["code"]) == (1, "gate_not_proved")
-    assert done.error["what"] == "The gate check ended a bad fixture with pass."
+    assert done.error["what"] == "The gate check gave the wrong verdict on a bad fixture: pass."
     assert cli("P3", "--json").exit_code == 3  # nothing was written, not even a database
 
 
@@ -272,7 +272,7 @@ def test_folder_named_yml_is_faulty_protocol(cli, root, repo):
     assert rows["folder"] > 0 and rows["release-notes"] == 0
 
 
-def test_answer_with_gate_keys_is_refused_unless_in_schema(cli, root, repo, tmp_path):
+def test_gate_key_outside_schema_is_refused(cli, root, repo, tmp_path):
     def tiered(given):
         given["steps"]["notes"]["schema"]["properties"]["tier"] = {"type": "string"}
 

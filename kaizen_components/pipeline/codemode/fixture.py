@@ -70,7 +70,9 @@ def read_fixture(file_path: str) -> Fixture:
         hint = "Name a fixture that a codemode run created."
         raise NotFound("no_fixture", f"Cannot read {name}.", f"{error.strerror}.", hint) from None
     except UnicodeDecodeError:
-        raise Refused("bad_fixture", f"{name} is not UTF-8 text.", "", restore) from None
+        raise Refused(
+            "bad_fixture", f"{name} is not UTF-8 text.", "A fixture is a UTF-8 text file.", restore
+        ) from None
     except AnswerRefused as error:
         raise Refused("bad_fixture", f"{name} is not a fixture.", f"{error}", restore) from None
 
@@ -88,7 +90,7 @@ def run_fixture(fixture: Fixture, repo: str, python: str | None = None) -> dict[
         finally:
             target.close()
     if verdict.reason == "missing":
-        hint = "Fix that, then run it again."
+        hint = "Fix the cause, then run the fixture again."
         raise Unavailable("cannot_run", verdict.says, verdict.findings[0].text, hint)
     cases = verdict.facts.get("cases") or [
         _describe_case(case, f"cannot be called. {verdict.says}") for case in fixture.cases

@@ -32,7 +32,7 @@ class Function(NamedTuple):
             module = ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
         if match and all(part.isidentifier() for part in module.split(".")):
             return cls(module, match["name"])
-        why = "It does not have that form."
+        why = "It is neither MODULE:FUNCTION nor FILE:FUNCTION."
         if re.fullmatch(r"[\w./-]+:[A-Za-z_]\w*(\.\w+)+", text.strip()):
             why = "It names a method, but only functions of a module can be explored."
         raise Usage(
@@ -81,7 +81,7 @@ def locate_function(where: Job | str, function: Function) -> Location:
             "unreadable_module",
             f"{path} is not valid Python.",
             f"{error}.",
-            "Fix that file and commit it.",
+            "Fix this file and commit it.",
         ) from None
     for node in reversed(statements):
         if isinstance(node, DEFINITIONS) and node.name == function.name:

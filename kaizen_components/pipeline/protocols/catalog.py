@@ -77,9 +77,15 @@ def load_usable(name: str, store: Store, repo: str, options: dict[str, Any]) -> 
             if not row["ok"]:
                 raise Refused(
                     "gate_not_proved",
-                    f"The gate {row['step']} ended a {row['which']} fixture with {row['got']}.",
+                    (
+                        f"The gate {row['step']} gave the wrong verdict on a {row['which']} "
+                        f"fixture: {row['got']}."
+                    ),
                     row["says"],
-                    "It must pass good fixtures and fail bad ones: fix its command or the fixture.",
+                    (
+                        "A gate must pass good fixtures and fail bad ones: fix its command "
+                        "or the fixture."
+                    ),
                 )
     return protocol
 
@@ -92,8 +98,8 @@ def find_source(name: str, root: str, repo: str | None) -> Source:
         raise NotFound(
             "unknown_protocol",
             f"There is no protocol {name[:60]!r}.",
-            f"Known are {', '.join(dict.fromkeys(source.name for source in sources))}.",
-            f"Name a known one with --protocol, or write {FOLDER}/NAME.yml.",
+            f"The known ones are {', '.join(dict.fromkeys(source.name for source in sources))}.",
+            f"Give --protocol a known name, or write {FOLDER}/NAME.yml.",
         )
     if len(matches) > 1:
         raise Refused(

@@ -24,7 +24,12 @@ def open_folder(path: str) -> Folder:
     """Return the folder at a path; raise an error if it cannot adopt Kaizen."""
     if not os.path.isdir(path):
         what = f"There is no folder {path!r}."
-        raise NotFound("no_folder", what, "", "Name the repository that will use Kaizen.")
+        raise NotFound(
+            "no_folder",
+            what,
+            "Kaizen can be added only to an existing folder.",
+            "Name the repository that will use Kaizen.",
+        )
     folder = Folder(path)
     try:
         folder.root.encode()

@@ -37,13 +37,16 @@ def answer_adoption(
             "--link and --copy exclude each other.",
             "Give only one of them; --link is the default.",
         )
-        raise Usage("usage", what, "", next_step)
+        raise Usage("usage", what, "The engine is either linked or copied.", next_step)
     hosts = [name.strip().lower() for name in (hooks or "").split(",") if name.strip()]
     unknown = [name for name in hosts if name not in HOSTS]
     if unknown or (hooks is not None and not hosts):
         what = f"--hooks does not know the host {', '.join(unknown) or hooks!r}."
         raise Usage(
-            "bad_value", what, f"Known are {', '.join(HOSTS)}.", "Give --hooks claude,codex."
+            "bad_value",
+            what,
+            f"The known hosts are {', '.join(HOSTS)}.",
+            "Give --hooks claude,codex.",
         )
     folder = adoption.open_folder(path)
     try:
@@ -85,7 +88,12 @@ def _plan_skills(
         return {}, []
     if not os.path.isdir(skill_store):
         what = f"There is no folder {skill_store!r}."
-        raise NotFound("no_folder", what, "", "Give --skills the folder that contains the skills.")
+        raise NotFound(
+            "no_folder",
+            what,
+            "--skills must name an existing folder.",
+            "Give --skills the folder that contains the skills.",
+        )
     steps = plan_links(folder.root, os.path.abspath(skill_store), False).steps
     new_links: dict[str, str | None] = {
         step.path: step.target for step in steps if step.action == "link"
@@ -108,7 +116,7 @@ def _adopt(
     if apply and unrestorable:
         raise Refused(
             "not_committed",
-            f"git cannot restore {', '.join(unrestorable)}, which would change.",
+            f"git cannot restore {', '.join(unrestorable)}, which this command would change.",
             "An adoption is undone with git, so git must have the present content of each file.",
             "Commit, stash or move these files, then run this again. Nothing was changed.",
         )

@@ -48,7 +48,12 @@ class Folder:
             return None
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > SIZE_BYTES_MAX:
             what = f"{name} is not a plain file, or it is larger than {SIZE_BYTES_MAX:,} bytes."
-            raise Conflict("not_a_file", what, "", f"Move {name} away, then run this again.")
+            raise Conflict(
+                "not_a_file",
+                what,
+                "Adoption reads only plain files of at most that size.",
+                f"Move {name} away, then run this again.",
+            )
         with open(self.path(name), "rb") as file:
             return file.read()
 

@@ -45,7 +45,12 @@ def decode_utf8(content: bytes, path: str) -> str:
         return content.decode()
     except UnicodeDecodeError:
         what = f"{path} is not UTF-8."
-        raise Conflict("not_text", what, "", "Save it as UTF-8, then run this again.") from None
+        raise Conflict(
+            "not_text",
+            what,
+            "Kaizen can change the file only as text.",
+            "Save it as UTF-8, then run this again.",
+        ) from None
 
 
 class Plan:
@@ -121,7 +126,12 @@ class Plan:
         old_content = self.folder.read(path) or b""
         if b"\0" in old_content:
             what = f"{path} contains NUL bytes, so lines cannot be added to it."
-            raise Conflict("not_text", what, "", "Save it as UTF-8, then run this again.")
+            raise Conflict(
+                "not_text",
+                what,
+                "Lines can be added only to a text file.",
+                "Save it as UTF-8, then run this again.",
+            )
         new_content = block.put_block(old_content, lines, path)
         self._add_merge(
             path, "lines", says, old_content, new_content, b"kaizen:begin" in old_content

@@ -120,16 +120,16 @@ def verify_artifact(db: Reader, place: Place, ref: str, path: str | None) -> Row
     if record["kind"] == "external" and path is None:
         raise Usage(
             "no_place",
-            f"The place of {record['name']!r} is unknown.",
+            f"The path of {record['name']!r} is unknown.",
             "Only the name and the hash of a file outside the project are recorded.",
-            "Give its place with --path.",
+            "Give the path with --path.",
         )
     if record["kind"] != "external" and path is not None:
         raise Usage(
             "place_is_known",
-            f"The place of {record['id']} is known: {record['path']}.",
+            f"The path of {record['id']} is already recorded: {record['path']}.",
             "--path is only for artifacts outside the project.",
-            "Leave --path out; `A2` hashes any other file.",
+            "Omit --path; `A2` hashes any other file.",
         )
     db.release_snapshot()
     finding = compare_artifact(place, record, path)

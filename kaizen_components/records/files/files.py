@@ -30,7 +30,7 @@ def find_project_path(root: str, path: str) -> str | None:
             raise Refused(
                 "path_not_utf8",
                 f"The name {part!a} is not valid UTF-8.",
-                "Records are UTF-8 text, so they cannot name it.",
+                "Records are UTF-8 text, so they cannot contain this name.",
                 "Rename it, or record the folder that contains it.",
             ) from None
     real_root, real = os.path.realpath(root), os.path.realpath(os.path.join(root, path))
@@ -50,8 +50,14 @@ def require_project_path(root: str, path: str) -> str:
         raise Refused(
             "outside_project",
             f"{get_base_name(path)!r} is outside the project.",
-            "Records name files by their path below the root; a link that leads out is outside.",
-            "Copy it into the project. With --allow-external, A1 and A2 record its name and hash.",
+            (
+                "Records name files by their path below the root. A link that leads "
+                "out of the project counts as outside."
+            ),
+            (
+                "Copy the file into the project. With --allow-external, A1 and A2 "
+                "record its name and hash."
+            ),
         )
     return relative
 
@@ -174,8 +180,8 @@ def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
         raise Refused(
             "own_data",
             f"{get_base_name(path)!r} is the database or contains it.",
-            "Recording its hash would change it.",
-            "Use `K6` for the hash of the database, or `K3` for a copy that stays as it is.",
+            "Recording a hash of the database changes the database, so the hash would be wrong.",
+            "Use `K6` for the hash of the database, or `K3` for a copy that does not change.",
         )
     if stat.S_ISDIR(facts.st_mode):
         return hash_folder(path, without)
@@ -188,7 +194,7 @@ def _require_regular(path: str, facts: os.stat_result) -> None:
             "special_file",
             f"{get_base_name(path)!r} is neither a file nor a folder.",
             "A pipe, a device or a socket has no fixed content.",
-            "Write its output into a file, and record that.",
+            "Write its content into a plain file, and record that file.",
         )
 
 
@@ -219,5 +225,5 @@ def _changed_error(path: str) -> Busy:
         "file_changed",
         f"{get_base_name(path)!r} changed while it was read.",
         "Its hash would mix two states.",
-        "Try again when nothing writes to it.",
+        "Try again when no program writes to it.",
     )

@@ -52,9 +52,9 @@ def _split_path(path: str) -> list[str]:
     if is_absolute or ".." in parts:
         raise Refused(
             "outside_project",
-            f"{(parts or ['/'])[-1]!r} is not named from the project's root.",
-            "Lessons name files by their path below the root, so that they hold on every machine.",
-            "Give it as `src/x.py`, or as a glob such as `src/*.py` or `src/**`.",
+            f"{(parts or ['/'])[-1]!r} is not a path below the project's root.",
+            "Lessons use paths below the root, so that they are valid on every machine.",
+            "Write the path as `src/x.py`, or as a glob such as `src/*.py` or `src/**`.",
         )
     return parts
 

@@ -53,7 +53,12 @@ def check_source(place: Place, values: Row) -> Row:
         _require_url(values["url"])
     if (values["retrieved_at"] or "") > ids.format_time(ids.now_ms()):
         what = "--retrieved-at is in the future."
-        raise Usage("bad_value", what, "", "Leave it out if it was read just now.")
+        raise Usage(
+            "bad_value",
+            what,
+            "A source must have been read before it is recorded.",
+            "Give an earlier time, or omit the option if you read the source just now.",
+        )
     expected = _check_hex("content-hash", values["content_hash"], 64)
     values = {
         **values,
@@ -67,8 +72,11 @@ def check_source(place: Place, values: Row) -> Row:
             raise Conflict(
                 "other_content",
                 f"{relative} does not have the hash of --content-hash.",
-                f"Given {expected[:12]}…, found {actual[:12]}….",
-                "Check both. Without --content-hash, the hash of the file is recorded.",
+                f"Expected {expected[:12]}…, found {actual[:12]}….",
+                (
+                    "Check the file and the hash. Without --content-hash, Kaizen records "
+                    "the hash of the file."
+                ),
             )
         values |= {"path": relative, "content_hash": actual}
     return values
@@ -81,7 +89,7 @@ def _check_hex(option: str, text: str | None, digits_min: int) -> Any:
     if lowered.strip(HEX) or not digits_min <= len(lowered) <= 64:
         digits = "64" if digits_min == 64 else f"{digits_min} to 64"
         what = f"--{option} must be {digits} hexadecimal digits."
-        raise Usage("bad_value", what, f"It has {len(text)} characters.")
+        raise Usage("bad_value", what, f"It has {len(text)} characters.", "Copy the whole hash.")
     return lowered
 
 
@@ -125,7 +133,7 @@ def add_source(tx: Writer, values: Row, supersedes: str | None, task_id: str | N
     if older and older["superseded_by"]:
         raise Conflict(
             "superseded_already",
-            f"{older['id']} is superseded already.",
+            f"{older['id']} is already superseded.",
             f"{older['superseded_by']} supersedes it.",
             f"Supersede {older['superseded_by']} instead: a source has one successor.",
         )

@@ -50,10 +50,10 @@ def read_object(line: str, shape: str = SHAPE) -> dict[str, Any]:
         item = json.loads(line, object_pairs_hook=make_object)
     except (ValueError, RecursionError) as error:
         raise Usage(
-            "bad_line", "This is not JSON.", str(error) or "nested too deeply", shape
+            "bad_line", "The text is not valid JSON.", str(error) or "nested too deeply", shape
         ) from None
     if not isinstance(item, dict):
-        raise Usage("bad_line", "This is not a JSON object.", shape, "Put {…} around it.")
+        raise Usage("bad_line", "The text is not a JSON object.", shape, "Put {…} around it.")
     return item
 
 
@@ -66,13 +66,18 @@ def parse_line(line: str) -> tuple[str, dict[str, Any]]:
         or not isinstance(item.get("args", {}), dict)
     ):
         raise Usage(
-            "bad_line", "This is not a command with args.", SHAPE, "Put the options into args."
+            "bad_line",
+            "The text is not an object with command and args.",
+            SHAPE,
+            "Put the options into args.",
         )
     args = item.get("args", {})
     options = {name.replace("-", "_"): value for name, value in args.items()}
     if len(options) < len(args):
         what = "An option is given twice, once with - and once with _."
-        raise Usage("bad_line", what, "", "Give it once.")
+        raise Usage(
+            "bad_line", what, "Both spellings name the same option.", "Keep one of the two."
+        )
     return item["command"], options
 
 
@@ -93,5 +98,5 @@ def fill_references(value: Any, results: Mapping[int, dict[str, Any]]) -> Any:
         return result[name]
     else:
         names = ", ".join(f"${number}.{known}" for known in result)
-        why, step = f"Line {number} returned {names}.", "Use one of these."
+        why, step = f"Line {number} returned {names}.", "Use one of these names."
     raise Usage("bad_reference", f"{value} refers to no earlier result.", why, step)

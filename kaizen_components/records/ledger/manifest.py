@@ -71,8 +71,8 @@ def save_manifest(path: str, facts: dict[str, Any]) -> None:
     except FileExistsError:
         raise Conflict(
             "file_exists",
-            f"{os.path.basename(path)} exists already.",
-            "",
+            f"{os.path.basename(path)} already exists.",
+            "An existing file is never overwritten.",
             "Choose another --out.",
         ) from None
     except OSError as error:

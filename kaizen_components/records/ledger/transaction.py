@@ -69,7 +69,7 @@ class RecordReader:
         raise Usage(
             "ambiguous_id",
             f"{make_excerpt(ref)!r} fits more than one {noun}.",
-            f"It starts the ids {', '.join(matches)}" + (" …" if len(matches) > 2 else "."),
+            f"These ids begin with it: {', '.join(matches)}" + (" …" if len(matches) > 2 else "."),
             "Give more characters of the id.",
         )
 
@@ -110,7 +110,7 @@ class RecordReader:
             raise NotFound(
                 "unknown_id",
                 f"There is no record {make_excerpt(ref)!r}.",
-                f"An id here starts with {prefixes}.",
+                f"Such an id starts with {prefixes}.",
                 "Give the whole id, or enough of its beginning.",
             )
         return matching[0], self.find(matching[0], ref)

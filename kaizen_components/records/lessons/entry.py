@@ -15,9 +15,9 @@ lists headings with nothing below. An underlined "heading" with nothing below is
 rule. A comment or front matter that never ends is text. Every other line is in exactly one entry: a
 test checks this with generated Markdown.
 
-`source_hash` covers the kind, the path, the headings, the text and a number that tells equal entries
-of a file apart. Never change these rules: the hashes would change, and M4 would no longer find
-records made by the older rules. The way titles and summaries are cut from the text may change.
+`source_hash` covers the kind, the path, the headings, the text and a number that tells equal
+entries of a file apart. Never change these rules: the hashes would change, and M4 would no longer
+find records made by the older rules. The way titles and summaries are cut from the text may change.
 """
 
 import re

@@ -161,9 +161,9 @@ def require_legal_status(gotcha: Row, status: str | None, note: str | None) -> N
     if status == now:
         raise Conflict(
             "same_status",
-            f"{id} is {now} already.",
-            "",
-            "Leave --status out; a --note can still be added.",
+            f"{id} is already {now}.",
+            "The status would not change.",
+            "Omit --status; you can still add a --note.",
         )
     if now == "promoted":
         raise Refused(
@@ -223,7 +223,7 @@ def retire_lesson(tx: Writer, ref: str, reason: str, superseded_by: str | None) 
         by = f" by {lesson['superseded_by']}" if lesson["superseded_by"] else ""
         raise Conflict(
             "already_retired",
-            f"{lesson['id']} is {lesson['status']}{by} already.",
+            f"{lesson['id']} is already {lesson['status']}{by}.",
             f"Since {last['at'][:10]}: {last['note']}",
             f"`{KINDS[kind].shows} --id {lesson['id']}` shows its history.",
         )
@@ -233,7 +233,7 @@ def retire_lesson(tx: Writer, ref: str, reason: str, superseded_by: str | None) 
             "promoted_lesson",
             f"{lesson['id']} was promoted.",
             f"{promotion} replaces it.",
-            f"Retire that one: `L11 --id {promotion} --reason …`.",
+            f"Retire the newer lesson: `L11 --id {promotion} --reason …`.",
         )
     successor = _find_successor(tx, kind, lesson, superseded_by) if superseded_by else None
     status = "superseded" if successor else "retired"
@@ -266,7 +266,7 @@ def _find_successor(tx: Writer, kind: str, lesson: Row, ref: str) -> Row:
         raise Refused(
             "supersedes_itself",
             f"{lesson['id']} cannot supersede itself.",
-            "",
+            "Only a newer lesson can replace it.",
             "Name another lesson.",
         )
     if successor["status"] != "active":

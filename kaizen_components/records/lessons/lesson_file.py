@@ -106,12 +106,24 @@ def _resolve_root(base: str, given: str) -> str:
         )
     real, shown = os.path.realpath(os.path.join(base, path)), spell_path(path)
     if not os.path.exists(real):
-        raise NotFound("folder_not_found", f"There is no folder {shown}.", "", "Check --roots.")
+        raise NotFound(
+            "folder_not_found",
+            f"There is no folder {shown}.",
+            "--roots must name folders of the project.",
+            "Check --roots.",
+        )
     if not os.path.isdir(real):
-        raise Usage("not_a_folder", f"{shown} is not a folder.", "", "Give --roots its folder.")
+        raise Usage(
+            "not_a_folder",
+            f"{shown} is not a folder.",
+            "Lessons are searched in folders.",
+            "Give --roots the folder that contains the file.",
+        )
     if _is_in_skipped_folder(base, real):
-        why = "It belongs to a tool."
-        raise Refused("not_searched", f"{shown} is never searched.", why, "Check --roots.")
+        why = "A tool, such as git, keeps its own files there."
+        raise Refused(
+            "not_searched", f"{shown} is never searched.", why, "Give --roots other folders."
+        )
     return real
 
 

@@ -1,12 +1,12 @@
-"""Lint a spec or contract: can somebody else decide from it whether the work is done?
+"""Lint a spec or contract, so that anybody can decide from it whether the work is done.
 
     rule              severity
     missing-criteria  error    no acceptance criteria, or an empty section of them
     untestable        error    a criterion without a number, code, a quote or a verb of VERBS
     placeholder       error    TBD, TODO and the like
     duplicate         error    a sentence of five words or more that occurs twice
-    vague             error in a criterion, warning elsewhere; a number in the sentence cures
-                      a word of MEASURABLE
+    vague             error in a criterion, warning elsewhere; a word of MEASURABLE is allowed
+                      in a sentence with a number
 
 A contract with an error fails. Words in code and quotes are ignored. The words are English.
 """
@@ -17,11 +17,11 @@ from typing import Any
 
 from .contract_parts import Part, Section, SpecReader
 
-FINDINGS_MAX = 200  # of those returned; all are counted
+FINDINGS_MAX = 200  # findings returned; the counts include all
 TEXT_CHARS_MAX = 160
 SENTENCE_WORDS_MIN = 5
 
-# "as fast as" compares, "how many" asks, "fast-forward" is a name.
+# Not vague: "as fast as" compares, "how many" asks, "fast-forward" is a name.
 MEASURABLE = r"(?<!how )(?<!as )(?:fast|slow|several|many|efficient|scalable)"
 VAGUE_WORDS = r"easy|user-friendly|intuitive|seamless|robust|properly|appropriate|if\s+possible|etc"
 VAGUE = re.compile(rf"\b(?:({MEASURABLE})|{VAGUE_WORDS})(?:ly)?\b(?!-)", re.IGNORECASE)
@@ -44,7 +44,8 @@ STATES = (
     "twice"
 )
 CODE_OR_QUOTE = re.compile(r"`[^`\n]+`|\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|https?://\S+")
-# Many verbs are nouns too: bare, they count only at the start or behind a word such as "must".
+# Many of these verbs are nouns too. So the plain form counts only at the start or after a word
+# such as "must".
 OBSERVABLE = re.compile(
     rf"\d|{CODE_OR_QUOTE.pattern}|(?<!\w)'[^'\n]{{1,200}}'(?!\w)|\b(?:{STATES})\b"
     rf"|\b(?:{VERBS})\w*(?:s|d|en)\b"
@@ -56,7 +57,7 @@ WORD = re.compile(r"`[^`\n]+`|\w+")
 
 
 def lint_contract(body: str) -> dict[str, Any]:
-    """Return the findings in the order of their lines, and whether the text passes."""
+    """Return the findings in the order of lines, their counts, and whether the text passes."""
     spec = SpecReader(body)
     criteria = {id(part) for section in spec.sections for part in section.criteria}
     findings = []

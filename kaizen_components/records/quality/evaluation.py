@@ -30,7 +30,7 @@ def require_fixture(root: str, path: str) -> str:
         raise NotFound(
             "fixture_not_found",
             f"There is no {fixture!r} below the project.",
-            "A relative path counts from the project's root, not from the current folder.",
+            "A relative path starts at the project's root, not at the current folder.",
             "Check --fixture.",
         )
     return fixture

@@ -1,4 +1,4 @@
-"""What a prediction, a correction and an outcome of an IRL review must fulfil."""
+"""Check the predictions, corrections and outcomes of an IRL review."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def require_open_prediction(prediction: Row) -> None:
     if prediction["outcome_id"]:
         raise Conflict(
             "already_closed",
-            f"{prediction['id']} is closed already.",
+            f"{prediction['id']} is already closed.",
             f"{prediction['outcome_id']} said {prediction['outcome']} "
             f"at {prediction['closed_at']}.",
             "An outcome cannot be changed. If it was wrong, record that with `I3`.",

@@ -1,4 +1,4 @@
-"""The improvement lab: the case set of a contract, and proposals to do better on it."""
+"""The improvement lab: the case set of a contract, and proposals for a better result on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...parameters import Row, Writer
 
-# The cases, in the order of the manifest. The hash is of the newest log entry that made the text.
+# The cases, in the order of the manifest. `hash` is the content hash of the newest revision.
 EVAL_CASES = """
 SELECT 'eval_case' AS kind, c.id, c.title, c.summary, l.content_hash AS hash
 FROM eval_case c JOIN log l ON l.seq = c.seq {where} ORDER BY c.seq"""
@@ -77,7 +77,7 @@ def _find_cases(tx: Writer, filters: Row) -> list[Row]:
     """Return eval cases, blocking verdicts, active gotchas and corrections that match."""
     category = {"c.category = ?": filters["category"]}
     cases = _select(tx, EVAL_CASES, "eval_case", filters, category)
-    if filters["category"]:  # only eval cases have one
+    if filters["category"]:  # only eval cases have a category
         return cases
     blocking = {"c.blocking = ?": 1, "c.superseded_by IS ?": None}
     cases += _select(tx, FAILED_VERDICTS, "verification", filters, blocking)
@@ -105,29 +105,29 @@ def _select(tx: Writer, sql: str, kind: str, filters: Row, own: Row, owner: str 
 
 
 def _drop_duplicates(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Return the oldest of equal cases of one kind, and the dropped ones.
+    """Return the oldest case of each group of equal cases of one kind, and the dropped cases.
 
-    Letter case, blanks and end marks are ignored.
+    Equal texts may differ in letter case, blanks and a final punctuation mark.
     """
     cases: dict[tuple[str, ...], Row] = {}
     dropped = []
     for row in rows:
         texts = (row["title"], row.pop("summary"))
         plain = [" ".join(text.casefold().split()).rstrip(" .!?…") for text in texts]
-        same = cases.setdefault((row["kind"], *plain), row)
-        if same is not row:
-            ids_ = {"id": row["id"], "same_as": same["id"]}
-            dropped.append({"kind": row["kind"], **ids_, "title": row["title"]})
+        first = cases.setdefault((row["kind"], *plain), row)
+        if first is not row:
+            case_ids = {"id": row["id"], "same_as": first["id"]}
+            dropped.append({"kind": row["kind"], **case_ids, "title": row["title"]})
     return list(cases.values()), dropped
 
 
 def describe_change(root: str, patch: str | None, body: str | None) -> Row:
-    """Return the artifact columns of a change. The text of --body is written later."""
+    """Return the artifact columns of a change. `add_proposal` writes the text of --body later."""
     if (patch is None) == (body is None):
         raise Usage(
             "one_of_two",
             "O2 lab-propose needs exactly one of --patch and --body.",
-            "",
+            "A proposal contains one change, from a file or from a text.",
             "Name a file below the project with --patch, or give the text with --body.",
         )
     if body is not None:
@@ -145,11 +145,17 @@ def describe_change(root: str, patch: str | None, body: str | None) -> Row:
         full = os.path.join(root, relative)
         if not os.path.lexists(full):
             raise NotFound(
-                "file_not_found", f"There is no file {relative!r}.", "", "Check --patch."
+                "file_not_found",
+                f"There is no file {relative!r}.",
+                "A relative path starts at the project's root.",
+                "Check --patch.",
             )
         if not os.path.isfile(full):
             raise Usage(
-                "not_a_file", f"{relative!r} is not a file.", "", "Name a file with --patch."
+                "not_a_file",
+                f"{relative!r} is not a file.",
+                "--patch must be one file.",
+                "Name a file with --patch.",
             )
         sha256, size = hash_file(full)
     name = os.path.basename(relative)
@@ -190,7 +196,7 @@ def add_proposal(
 def _resolve_evidence(tx: Writer, evidence: Sequence[str]) -> tuple[list[Row], list[str]]:
     """Return the records among the items, and the items to store.
 
-    A text that looks like an id must be the id of a record, so that a typing error is refused.
+    Text that looks like an id must be the id of a record, so that a typing error is refused.
     """
     records, items = [], []
     for item in evidence:

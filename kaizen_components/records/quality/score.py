@@ -15,8 +15,8 @@ ROWS = """
 SELECT id, at, name, value, unit, source, actor, about_id, trace_id, task_id, test, summary
 FROM score {where} ORDER BY seq DESC LIMIT ?"""
 
-# Over all that match, per unit. The deviations are divided by the largest of them before they are
-# squared, because the square of a large score is infinite.
+# Aggregates of all matching scores by name and unit. Each deviation from the mean is divided by the
+# largest one before squaring, because the square of a large score would be infinite.
 AGGREGATES = """
 WITH matching AS MATERIALIZED (SELECT seq, name, unit, value FROM score {where}),
      total AS (
@@ -66,7 +66,7 @@ def add_score(
 
 
 def query_scores(db: Reader, limit: int, words: str | None, with_tests: bool, filters: Row) -> Row:
-    """Return the newest matching scores, and aggregates over all that match."""
+    """Return the newest matching scores, and aggregates of all matching scores."""
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     if not with_tests:
         chosen["test <= ?"] = 0
@@ -78,7 +78,7 @@ def query_scores(db: Reader, limit: int, words: str | None, with_tests: bool, fi
     rows = db.rows(ROWS.format(where=where), (*values, limit + 1))
     records = [{**row, "test": bool(row["test"])} for row in rows[:limit]]
     aggregates = [
-        # Twelve digits; the rest is noise from summing.
+        # Round to twelve digits; the rest is rounding error of the sums.
         {
             name: float(f"{value:.12g}") if type(value) is float else value
             for name, value in group.items()

@@ -1,9 +1,10 @@
-"""Leases: who works on a task right now.
+"""Leases: they record who is working on a task.
 
-A lease ends by itself; its fencing token distinguishes an old holder from the new one. A live lease
-has one holder. `take` succeeds only without a live lease, and its token is one more than the last.
+A lease expires after some time. A live lease has one holder; its fencing token distinguishes this
+holder from earlier ones. `take` succeeds only without a live lease and increments the token.
 `renew` and `release` need the current token. An expired lease can be renewed until another actor
-takes the task. `break` ends another's lease and needs a reason. Closing the task ends the lease.
+takes the task. `break` ends the lease of another actor and needs a reason. Closing the task ends
+the lease.
 """
 
 import os
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ...parameters import Row, Writer
 
 CLOSED = ("done", "canceled")
-# The hosts set these in the shells of their sessions.
+# Claude Code and Codex set these in the shells of their sessions.
 SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 UUID_CHARS = frozenset("0123456789abcdef-")
 SESSION_CHARS_MAX = 64
@@ -42,7 +43,7 @@ def require_holder(tx: "Writer", task: "Row", token: int | None, changes_status:
 
 
 def end_lease(tx: "Writer", task: "Row") -> None:
-    """Release a task that is closed, so that it can be taken at once if it is reopened."""
+    """Release the lease of a closed task, so that the task can be taken as soon as it reopens."""
     if is_live(task, tx.at):
         values = {"task_id": task["id"], "token": task["token"], "action": "release"}
         tx.add("lease", values, of=(task,))
@@ -63,13 +64,13 @@ def change_lease(
         raise Refused(
             "task_closed",
             f"{task['id']} is {task['status']}.",
-            "",
-            "Reopen it first: `W2 --status open`.",
+            "Only an open task can be claimed.",
+            "Reopen the task first: `W2 --status open`.",
         )
     live = is_live(task, tx.at)
     if action == "take":
         if live:
-            step = "Claim another task: `W12` lists ready ones."
+            step = "Claim another task: `W12` lists the tasks that are ready."
             if task["holder"] == tx.actor:
                 step = (
                     "If that was you, `W13 --action renew --token N` keeps it. If another agent has "
@@ -82,16 +83,17 @@ def change_lease(
     elif action == "break":
         if not live:
             what = f"{task['id']} has no live lease."
-            raise Conflict(
-                "not_claimed", what, "", f"Claim the task first: `W13 --id {task['id']}`."
-            )
+            why, step = "Only a live lease can be broken.", f"Claim it: `W13 --id {task['id']}`."
+            raise Conflict("not_claimed", what, why, step)
         if not note:
-            step = "Add --note REASON; the holder releases it with `--action release --token N`."
-            raise Usage("reason_missing", "Breaking a lease needs a reason.", "", step)
+            step = "Add --note REASON. If you are the holder, use `--action release --token N`."
+            why = "The holder must learn why the lease was ended."
+            raise Usage("reason_missing", "Breaking a lease needs a reason.", why, step)
         token = task["token"]
     elif token is None:
         step = "Give the token that `take` returned."
-        raise Usage("missing_option", f"--action {action} needs --token.", "", step)
+        why = "The token proves that you hold the lease."
+        raise Usage("missing_option", f"--action {action} needs --token.", why, step)
     elif token != task["token"] or task["lease_until"] is None or task["holder"] != tx.actor:
         raise _stale_token_error(tx, task, token)
     until = ids.format_time(tx.at_ms + ttl_s * 1000) if action in ("take", "renew") else None
@@ -123,13 +125,13 @@ def _describe_holder(task: "Row") -> str:
 
 
 def read_host_session() -> str | None:
-    """Return the session of this process; None without one, or for one host inside another."""
+    """Return the session id of this process; None without one, or if two hosts set one."""
     sessions = {os.environ.get(name, "") for name in SESSION_VARIABLES} - {""}
     return validate_session(sessions.pop()) if len(sessions) == 1 else None
 
 
 def validate_session(session: str | None) -> str | None:
-    """Return an id as both hosts make them; None for other text, which is not recorded."""
+    """Return the session id if it has the form of a UUID, else None: other text is not recorded."""
     if session and len(session) <= SESSION_CHARS_MAX and UUID_CHARS.issuperset(session):
         return session
     return None

@@ -46,7 +46,9 @@ def add_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "tuple[Row,
     """Link two tasks; return the row and whether the link existed already."""
     if task["id"] == target["id"]:
         what = f"{task['id']} cannot be linked to itself."
-        raise Refused("link_to_itself", what, "", "Name two different tasks.")
+        raise Refused(
+            "link_to_itself", what, "A link connects two tasks.", "Name two different tasks."
+        )
     existing = _find_link(tx, task, kind, target)
     if existing:
         return existing, True
@@ -61,7 +63,7 @@ def add_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "tuple[Row,
             "cycle",
             f"This {kind} link would close a cycle.",
             f"The {kind} links {' -> '.join(path)} exist already.",
-            "Remove one of them first (`W11 --remove`), or use relates-to.",
+            "Remove one of these links first (`W11 --remove`), or use relates-to.",
         )
     if kind == "parent" and (parent := tx.value(PARENT, (task["id"],))):
         what = f"{task['id']} is already part of {parent}."
@@ -75,14 +77,19 @@ def remove_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row":
     existing = _find_link(tx, task, kind, target)
     if not existing:
         what = f"{task['id']} has no {kind} link to {target['id']}."
-        raise NotFound("no_such_link", what, "", "`W10` shows the links of a task.")
+        raise NotFound(
+            "no_such_link",
+            what,
+            "Only an existing link can be removed.",
+            "`W10` shows the links of a task.",
+        )
     if existing["task_id"] != task["id"]:
         task, target = target, task
     return _record_link(tx, task, kind, target, "removed")
 
 
 def _find_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row | None":
-    """Return the link, or None. A `relates-to` link is found from both of its tasks."""
+    """Return the link or None. Find a `relates-to` link in both directions."""
     row = tx.one(EXISTING, (task["id"], kind, target["id"]))
     if row or kind != "relates-to":
         return row

@@ -1,4 +1,4 @@
-"""Packets: what a subagent or a diagnostic was asked, and what it returned."""
+"""Packets: work given to a subagent or a diagnostic, and the result it returned."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def ingest_result(
         raise Conflict(
             "other_packet_kind",
             f"{packet['id']} is a {packet['kind']} packet, not a {kind} one.",
-            "",
-            f"Use `{'W6' if packet['kind'] == 'subagent' else 'W8'}` for it.",
+            "Each kind of packet has its own command.",
+            f"Use `{'W6' if packet['kind'] == 'subagent' else 'W8'}` for this packet.",
         )
     values = {
         "packet_id": packet["id"],

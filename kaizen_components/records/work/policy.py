@@ -47,7 +47,7 @@ def retire_policy(tx: Writer, policy: Row, reason: str) -> Row:
         assert before, "a retired rule has the revision that retired it"
         raise Conflict(
             "already_retired",
-            f"{policy['id']} is retired already.",
+            f"{policy['id']} is already retired.",
             f"{before['actor']} retired it at {before['at']}: {before['note']}",
             "`X4` shows its history, `X1` records a new rule.",
         )
@@ -57,7 +57,8 @@ def retire_policy(tx: Writer, policy: Row, reason: str) -> Row:
 def build_session_context(db: Reader, budget: int, scope: str | None, query: str | None) -> Row:
     """Return the active rules that fit the budget, and those that do not.
 
-    They are sorted by priority, then by the words they share with the query, then by age.
+    Rules are sorted by priority, then by the number of words shared with the query, then by search
+    rank, then by age.
     """
     active = db.rows(IN_FORCE, (scope, scope))
     if query:
@@ -123,7 +124,7 @@ def render_rule(rule: Row) -> str:
 
 
 def count_common_words(query: str, text: str) -> int:
-    """Count the words of the query that the text has, also in another form."""
+    """Count the words of the query that occur in the text, also in another form."""
     words = _split_words(text)
     return sum(any(are_alike(word, other) for other in words) for word in _split_words(query))
 
@@ -135,7 +136,7 @@ def _split_words(text: str) -> set[str]:
 
 def are_alike(word: str, other: str) -> bool:
     """Return whether two words, such as release and releasing, differ only at the end."""
-    same = 0
-    while same < min(len(word), len(other)) and word[same] == other[same]:
-        same += 1
-    return word == other or same >= max(4, min(len(word), len(other)) - 1)
+    common = 0  # letters at the start
+    while common < min(len(word), len(other)) and word[common] == other[common]:
+        common += 1
+    return word == other or common >= max(4, min(len(word), len(other)) - 1)

@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...parameters import Reader, Row
 
-# INDEXED BY: without it the planner sorts all open tasks, which at a million takes a second.
+# Without INDEXED BY the planner sorts all open tasks, which takes a second for a million tasks.
 READY = """
 WITH chosen AS (
     SELECT * FROM (
@@ -137,7 +137,7 @@ def _hide_ended_lease(row: "Row", at: str) -> "Row":
 
 
 def describe_task(db: "Reader", task: "Row") -> "Row":
-    """Return a task for W10: the definition of done as a list, the lease only while it is live."""
+    """Return a task for W10, with `done_when` as a list and the lease only while it is live."""
     live = (task["lease_until"] or "") > db.at
     return {
         **{name: value for name, value in task.items() if name not in ("seq", "id")},

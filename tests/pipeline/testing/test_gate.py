@@ -116,7 +116,7 @@ def test_order_dependent_tests_are_reported_as_flaky(judge):
     assert (verdict.reason, rules(verdict)) == ("flaky", {"flaky"})
 
 
-def test_comparison_with_value_that_equals_everything_is_reported(judge):
+def test_comparison_with_always_equal_value_is_reported(judge):
     lie = "from app.main import lie\n\n\ndef test_lie():\n    assert lie(3) == [6]\n"
     files = {"app/main.py": MAIN + DOUBLE + LIAR, "tests/test_lie.py": lie}
     verdict = judge(files, test=HONEST, tests=(NEW, "tests/test_lie.py"), coverage_floor=0.5)

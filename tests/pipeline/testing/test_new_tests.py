@@ -64,7 +64,7 @@ BLIND = {
 }
 
 
-def test_tests_that_notice_only_gutting_or_crashes_are_reported(candidate, run_head):
+def test_tests_that_miss_changed_values_are_reported(candidate, run_head):
     files = {f"tests/test_{name}.py": text for name, text in BLIND.items()}
     job = candidate(
         {"app/main.py": MAIN + DOUBLE + LAST, **files}, None, tests=tuple(files), kill_floor=0.1

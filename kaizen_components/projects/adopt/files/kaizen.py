@@ -35,7 +35,8 @@ def stop(exit_code: int, code: str, what: str, why: str, next_step: str) -> "NoR
         }
         sys.stderr.write(json.dumps(error) + "\n")
     else:
-        sys.stderr.write("error: " + what + "\n  why: " + why + "\n next: " + next_step + "\n")
+        reason = "  why: " + why + "\n" if why else ""
+        sys.stderr.write("error: " + what + "\n" + reason + " next: " + next_step + "\n")
     sys.exit(exit_code)
 
 
