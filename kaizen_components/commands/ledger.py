@@ -94,12 +94,12 @@ def report(
 
     Example: kaizen R2 --limit 20
     """
-    from ..reports.engine.past import find_newest_size
+    from ..reports.engine.past import find_size_without_reports
     from ..reports.ledger import log_story
 
     if verify:
         if output.as_of is None:  # leave out what others record during the check
-            output.as_of = find_newest_size(output.look().connection)
+            output.as_of = find_size_without_reports(output.look().connection)
         verify_project(output.store)
     return output.publish(
         log_story.gather,

@@ -124,7 +124,7 @@ def list_(
 
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
     answer = list_records(db, "run", show.LISTED, limit, filters)
-    stages = show.count_stages(db, protocol)
+    stages = show.compute_pass_rates(db, protocol)
     answer |= {"flakiest": show.find_flakiest_stage(stages), "stages": stages}
     return {**answer, "text": run_card.format_runs(answer)}
 
