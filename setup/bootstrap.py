@@ -185,10 +185,10 @@ def remove_venv() -> None:
 
 def create_venv() -> None:
     """Make .venv without pip, which is faster. find_pip adds pip when it is needed."""
-    made = capture([BASE_PYTHON, "-I", "-m", "venv", "--without-pip", VENV])
-    if made.returncode:
+    result = capture([BASE_PYTHON, "-I", "-m", "venv", "--without-pip", VENV])
+    if result.returncode:
         raise Stop(
-            f"{indent_end(made.stdout)}No virtual environment could be made: is the venv module "
+            f"{indent_end(result.stdout)}No virtual environment could be made: is the venv module "
             "there (Debian, Ubuntu: apt install python3-venv), is the disk full, may you write here?"
         )
 
@@ -210,10 +210,10 @@ def resolve_path(path: str) -> str:
 
 
 def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
-    wanted = read_pins(requirements)
-    missing = find_missing(wanted)
+    requirement_lines = read_pins(requirements)
+    missing = find_missing(requirement_lines)
     if not missing:
-        return "already there: " + ", ".join(wanted)
+        return "already there: " + ", ".join(requirement_lines)
     print("installing … ", end="", flush=True)
     options = ["install", "--quiet", "--disable-pip-version-check", "--no-input", "-r"]
     options.append(requirements)
@@ -226,7 +226,7 @@ def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
             "network, pip's index (pip config list) or PIP_FIND_LINKS, the disk, and in "
             "setup/SETUP.md who has a wheel of libsql."
         )
-    return ", ".join(wanted)
+    return ", ".join(requirement_lines)
 
 
 def install_test_packages() -> str:
@@ -249,9 +249,9 @@ def read_pins(requirements: str) -> list[str]:
     return pins
 
 
-def find_missing(wanted: list[str]) -> list[str]:
+def find_missing(requirement_lines: list[str]) -> list[str]:
     """Return the pins that .venv does not meet, and lines that are not just name==version."""
-    pins = {pin: pin.partition("==") for pin in wanted}
+    pins = {pin: pin.partition("==") for pin in requirement_lines}
     packages = probe(*[name for name, _, _ in pins.values()]).get("packages", {})
     return [
         pin
@@ -284,12 +284,12 @@ def compile_engine() -> str:
     """Compile the engine so that commands start faster. Kaizen also works if this fails."""
     if not os.path.isdir(os.path.join(ROOT, "kaizen_components")):
         raise Stop("kaizen_components is missing: this is not a whole copy of the repository.")
-    done = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
+    result = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
     bundle = os.path.join(ROOT, "kaizen_components", "bundle.py")
-    if done.returncode == 0 and os.path.isfile(bundle):
-        done = capture([PYTHON, "-m", "kaizen_components.bundle"])
-    if done.returncode:
-        lines = done.stdout.strip().splitlines() or ["compileall failed"]
+    if result.returncode == 0 and os.path.isfile(bundle):
+        result = capture([PYTHON, "-m", "kaizen_components.bundle"])
+    if result.returncode:
+        lines = result.stdout.strip().splitlines() or ["compileall failed"]
         return "not written: " + lines[-1].strip()
     return "compiled"
 
@@ -330,13 +330,13 @@ def make_demo() -> str:
     try:
         env = dict(os.environ, PYTHONIOENCODING="utf-8")  # `capture` reads UTF-8, also on Windows
         command = [PYTHON, DEMO, shorten_path(folder)]
-        made = capture(command, env=env, timeout_s=60, stderr=subprocess.PIPE)
+        result = capture(command, env=env, timeout_s=60, stderr=subprocess.PIPE)
     except (OSError, subprocess.TimeoutExpired):
         return "left out, nothing depends on it: it did not end within a minute"
-    if made.returncode:
-        lines = made.stderr.strip().splitlines() or ["it failed"]
+    if result.returncode:
+        lines = result.stderr.strip().splitlines() or ["it failed"]
         return "left out, nothing depends on it: " + lines[-1]
-    return "what weeks of records tell, in an invented project:\n\n" + made.stdout.rstrip()
+    return "what weeks of records tell, in an invented project:\n\n" + result.stdout.rstrip()
 
 
 def record_first_loop() -> str:

@@ -87,9 +87,9 @@ class Installation:
         self.devroot = os.path.abspath(environment.get("DEVROOT") or home)
         self.engine = os.path.join(self.devroot, CLONE)
         # The folder to which a script without the other files has cloned the repository.
-        taken = os.path.abspath(environment.get("KAIZEN_INSTALL_TAKEN", ""))
-        self.taken = taken.startswith(f"{self.engine}.part.")
-        self.part = taken if self.taken else f"{self.engine}.part.{os.getpid()}"
+        taken_folder = os.path.abspath(environment.get("KAIZEN_INSTALL_TAKEN", ""))
+        self.taken = taken_folder.startswith(f"{self.engine}.part.")
+        self.part = taken_folder if self.taken else f"{self.engine}.part.{os.getpid()}"
         self.network = not words.no_network
         self.ref = words.ref
         self.log = Log(os.path.join(self.devroot, "install.log"))
@@ -145,9 +145,11 @@ class Installation:
             )
         changed = self.require_git("status", "--porcelain").splitlines()
         if changed:
-            named = ", ".join(line[3:] for line in changed[:3]) + (" …" if len(changed) > 3 else "")
+            file_names = ", ".join(line[3:] for line in changed[:3]) + (
+                " …" if len(changed) > 3 else ""
+            )
             raise Stop(
-                f"{self.engine} has changes of yours ({named}), so it was left as it is. "
+                f"{self.engine} has changes of yours ({file_names}), so it was left as it is. "
                 "Commit them or move them away, then run this again."
             )
         origin = self.git("config", "--get", "remote.origin.url").stdout.strip()
@@ -192,11 +194,11 @@ class Installation:
         if not self.taken:
             words = ("clone", "--quiet", "--", self.url, self.part)
             self.require_git(*words, folder=self.devroot, fails="It could not be cloned")
-        said = self.go_to_ref(self.part) if self.ref else "cloned"
+        outcome = self.go_to_ref(self.part) if self.ref else "cloned"
         if not os.path.isfile(os.path.join(self.part, "setup", "bootstrap.py")):
             raise Stop(f"{hide_password(self.url)} has no setup/bootstrap.py: is it Kaizen?")
         os.rename(self.part, self.engine)
-        return said
+        return outcome
 
     def get_locked(self) -> str:
         """Clone or update under a lock: another installer may have made the clone meanwhile."""
@@ -260,12 +262,12 @@ class Installation:
         )  # fmt: skip
 
     def require_git(self, *words: str, folder: str = "", fails: str = "") -> str:
-        done = self.git(*words, folder=folder)
-        if done.returncode:
-            self.log.note(done.stderr)
-            last = (done.stderr.strip().splitlines() or ["git said nothing"])[-1]
+        result = self.git(*words, folder=folder)
+        if result.returncode:
+            self.log.note(result.stderr)
+            last = (result.stderr.strip().splitlines() or ["git said nothing"])[-1]
             raise Stop(f"{fails or 'git ' + words[0] + ' failed'}: {hide_password(last)}")
-        return done.stdout
+        return result.stdout
 
     # the rest
 
@@ -368,18 +370,18 @@ def lock_folder(folder: str) -> int:
         import fcntl
     except ImportError:
         return -1
-    held = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Stop("Another installer is at work here: wait for it, then run this again.") from None
-    return held
+    return descriptor
 
 
 def can_run(python: str) -> bool:
     try:
-        done = subprocess.run([python, "-I", "-c", ""], capture_output=True, timeout=60)
-        return done.returncode == 0
+        result = subprocess.run([python, "-I", "-c", ""], capture_output=True, timeout=60)
+        return result.returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -395,10 +397,10 @@ def is_local(url: str) -> bool:
     return url.startswith("file://") or os.path.isdir(url)
 
 
-def is_same_place(one: str, other: str) -> bool:
-    if os.path.isdir(one) and os.path.isdir(other):
-        return os.path.realpath(one) == os.path.realpath(other)
-    return one.rstrip("/") == other.rstrip("/")
+def is_same_place(first: str, other: str) -> bool:
+    if os.path.isdir(first) and os.path.isdir(other):
+        return os.path.realpath(first) == os.path.realpath(other)
+    return first.rstrip("/") == other.rstrip("/")
 
 
 def hide_password(text: str) -> str:

@@ -63,11 +63,11 @@ def measure_crowd(options: BenchOptions) -> Iterator[Row]:
         rows, problems = count_records(door) - 1, find_problems(door)
         door.close()
     calls = [call for answer in answers for call in answer]
-    taken = [end - start for start, end in calls]
+    times = [end - start for start, end in calls]
     total_s = max(end for _, end in calls) - min(start for start, _ in calls)
     measured = (
-        f"{rows:,} rows, {expected - len(calls)} failed, p50 {format_ms(percentile(taken, 50))}, "
-        f"p99 {format_ms(percentile(taken, 99))}, {total_s:.1f} s in all; "
+        f"{rows:,} rows, {expected - len(calls)} failed, p50 {format_ms(percentile(times, 50))}, "
+        f"p99 {format_ms(percentile(times, 99))}, {total_s:.1f} s in all; "
         f"{', '.join(problems) or 'K1 and K8 clean'}"
     )
     met = rows == len(calls) == expected and not problems

@@ -35,10 +35,10 @@ def measure_search(options: BenchOptions) -> Iterator[Row]:
     with large_project(options, only_searched=True) as root:
         door = Door(str(root), keep_open=True)
         for what, query in QUERIES.items():
-            taken = time_call(partial(door, "G3", query=query), options.pick(30, 3))
-            met = statistics.median(taken) <= 0.05
-            yield Row(f"search in {size}: {what}", format_times(taken), "<= 50 ms", met)
+            times = time_call(partial(door, "G3", query=query), options.pick(30, 3))
+            met = statistics.median(times) <= 0.05
+            yield Row(f"search in {size}: {what}", format_times(times), "<= 50 ms", met)
         door.close()
         cold = partial(run_cold, root, "G3", "--query", RARE)
-        taken = time_call(cold, options.pick(20, 3))
-        yield Row(f"cold `G3` in {size}", f"median {format_ms(statistics.median(taken))}")
+        times = time_call(cold, options.pick(20, 3))
+        yield Row(f"cold `G3` in {size}", f"median {format_ms(statistics.median(times))}")

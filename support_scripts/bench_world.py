@@ -73,38 +73,38 @@ def time_interleaved(
     """
     for call in variants.values():
         call()  # fill the caches
-    taken: dict[str, list[float]] = {name: [] for name in variants}
+    times: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds):
         show_progress(f"round {number + 1} of {rounds}")
         for name, call in variants.items():
             before(name)
             start = time.perf_counter()
             call()
-            taken[name].append(time.perf_counter() - start)
-    return taken
+            times[name].append(time.perf_counter() - start)
+    return times
 
 
 def time_call(call: Callable[[], Any], rounds: int) -> list[float]:
     return time_interleaved({"": call}, rounds)[""]
 
 
-def compare_medians(taken: list[float], base: list[float]) -> tuple[float, str]:
+def compare_medians(times: list[float], base: list[float]) -> tuple[float, str]:
     """Return the ratio of the medians of `taken` and `base`, as a number and as text."""
-    median = statistics.median(taken)
+    median = statistics.median(times)
     ratio = median / statistics.median(base)
-    return ratio, f"{ratio:.2f}x (min {min(taken) / min(base):.2f}x; {format_ms(median)})"
+    return ratio, f"{ratio:.2f}x (min {min(times) / min(base):.2f}x; {format_ms(median)})"
 
 
-def percentile(taken: list[float], percent: int) -> float:
-    return sorted(taken)[min(len(taken) - 1, len(taken) * percent // 100)]
+def percentile(times: list[float], percent: int) -> float:
+    return sorted(times)[min(len(times) - 1, len(times) * percent // 100)]
 
 
 def format_ms(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms" if seconds >= 0.1 else f"{seconds * 1000:.3g} ms"
 
 
-def format_times(taken: list[float]) -> str:
-    return f"median {format_ms(statistics.median(taken))}, p99 {format_ms(percentile(taken, 99))}"
+def format_times(times: list[float]) -> str:
+    return f"median {format_ms(statistics.median(times))}, p99 {format_ms(percentile(times, 99))}"
 
 
 def show_progress(text: str) -> None:
@@ -133,8 +133,10 @@ def launch_python(argv: Sequence[str], root: pathlib.Path, stdin: str = os.devnu
 
 
 def make_environment(root: pathlib.Path) -> dict[str, str]:
-    own = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
-    return {**own, "KAIZEN_REPO_ROOT": str(root)}
+    clean_env = {
+        name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")
+    }
+    return {**clean_env, "KAIZEN_REPO_ROOT": str(root)}
 
 
 # Projects

@@ -45,10 +45,10 @@ def measure_year(options: BenchOptions) -> Iterator[Row]:
             out = pathlib.Path(folder, f"year{number}.html")
             words = ("R10", "--year", str(YEAR), "--timezone", zone, "--out", str(out))
             before, start = _measure_cpu(), time.perf_counter()
-            used, errors = measure_process(root, *words)
+            memory_mb, errors = measure_process(root, *words)
             seconds.append(time.perf_counter() - start)
             cpu_seconds.append(_measure_cpu() - before)
-            megabytes.append(used)
+            megabytes.append(memory_mb)
             if not out.exists():  # MAX_RSS ignores the exit code of the command
                 raise RuntimeError("R10 wrote no report: " + errors)
     measured = (

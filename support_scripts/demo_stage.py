@@ -93,19 +93,19 @@ class Stage:
         stdout.take(output.encode())
         return runner.ProcessResult(exit_code, False, duration_ms, stdout, runner.Stream())
 
-    def call(self, actor: str, code: str, **given: Any) -> dict[str, Any]:
+    def call(self, actor: str, code: str, **options: Any) -> dict[str, Any]:
         """Run a command, a few seconds after the previous one."""
         self.now_ms += self.dice.randrange(900, 9_000)
-        return self.door(code, actor=actor, **given)
+        return self.door(code, actor=actor, **options)
 
     def witness(
-        self, actor: str, command: str, exit_code: int, output: str, **given: Any
+        self, actor: str, command: str, exit_code: int, output: str, **options: Any
     ) -> dict[str, Any]:
         """Run Q1 --run, as if the command had ended with this exit code and output."""
         duration_ms = self.dice.randrange(9_000, 95_000)
         self.outcome = (exit_code, output, duration_ms)
         self.now_ms += duration_ms
-        return self.call(actor, "Q1", run=command.split(), **given)
+        return self.call(actor, "Q1", run=command.split(), **options)
 
     def moment(self, at_ms: int) -> str:
         return ids.format_time(at_ms)

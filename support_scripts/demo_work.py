@@ -94,10 +94,10 @@ class Work:
         self.token = self.call(self.builder, "W13", id=self.id, ttl_s=ttl_s)["token"]
         self.update(self.builder, status="active", token=self.token)
 
-    def update(self, actor: str, **given: Any) -> None:
-        self.call(actor, "W2", id=self.id, **given)
-        if "status" in given:
-            self.team.state[self.key] = given["status"]
+    def update(self, actor: str, **options: Any) -> None:
+        self.call(actor, "W2", id=self.id, **options)
+        if "status" in options:
+            self.team.state[self.key] = options["status"]
 
     def prepare(self) -> Life:
         """Record a plan and the packet of a scout, which come before the work."""
@@ -229,8 +229,8 @@ class Work:
     def prove(self, passes: bool) -> str:
         self.team.stage.tree = f"{self.key} {self.version}"
         spec = self.spec["passed" if passes else "failed"] + "\n"
-        given = {"exit_code": 0 if passes else 1, "output": spec, "task_id": self.id}
-        return self.team.stage.witness(self.builder, self.spec["command"], **given)["id"]
+        options = {"exit_code": 0 if passes else 1, "output": spec, "task_id": self.id}
+        return self.team.stage.witness(self.builder, self.spec["command"], **options)["id"]
 
     def judge(
         self,
@@ -238,12 +238,12 @@ class Work:
         summary: str,
         proof: str | None = None,
         cited: list[str] | None = None,
-        **given: Any,
+        **options: Any,
     ) -> None:
         about = {"proof_id": proof, "evidence": [proof, *(cited or [])]} if proof else {}
         self.call(
             REVIEWER, "Q2", task_id=self.id, conclusion=conclusion, summary=summary,
-            scope=self.task["scope"], **about, **given,
+            scope=self.task["scope"], **about, **options,
         )  # fmt: skip
 
     def reopen(self) -> Life:

@@ -59,8 +59,8 @@ def list_candidates(
         ("bug", "", wrong),
     ]
     for kind, ways in FAMILIES.items():
-        chosen = list(ways) if turn is None else [list(ways)[turn % len(ways)]]
-        candidates += [(kind, what, ways[what](wrong, problem)) for what in chosen]
+        cheat_names = list(ways) if turn is None else [list(ways)[turn % len(ways)]]
+        candidates += [(kind, what, ways[what](wrong, problem)) for what in cheat_names]
     return [row for row in candidates if any(words.strip() in row[0] for words in only.split(","))]
 
 
@@ -111,8 +111,8 @@ def make_rows(results: list[Result]) -> list[Row]:
         by_kind[result.kind].append(result)
     rows = []
     for kind, group in by_kind.items():
-        stopped = [one for one in group if not one.passed]
-        counted = collections.Counter(one.by for one in stopped).most_common()
+        stopped = [result for result in group if not result.passed]
+        counted = collections.Counter(result.by for result in stopped).most_common()
         checks = ", ".join(f"{check} {count}" for check, count in counted)
         measured = f"{len(stopped)} of {len(group)}" + (f" ({checks})" if checks else "")
         if kind == "reference":
@@ -122,7 +122,10 @@ def make_rows(results: list[Result]) -> list[Row]:
             name = "human bugs caught" if kind == "bug" else f"cheat: {kind}"
             is_caught = None if kind == ALLOWED else len(stopped) == len(group)
             rows.append(Row(name, measured, "" if kind == ALLOWED else "all", is_caught))
-    wall_s, own_s = sum(one.wall_s for one in results), sum(one.commands_s for one in results)
+    wall_s, own_s = (
+        sum(result.wall_s for result in results),
+        sum(result.commands_s for result in results),
+    )
     share = wall_s / own_s - 1 if own_s else 0.0
     measured = f"{share:.1%} over {own_s:,.0f} s of {len(results):,} candidates' commands"
     return [*rows, Row("the gate's overhead", measured, "<= 5 %", share <= OVERHEAD_MAX)]
@@ -131,9 +134,9 @@ def make_rows(results: list[Result]) -> list[Row]:
 def list_surprises(results: list[Result]) -> list[str]:
     """Return a line for each reference that was rejected and each wrong candidate that passed."""
     return [
-        f"{one.problem} {one.kind} {one.what}: {one.by or 'accepted'}: {one.said[:300]}"
-        for one in results
-        if one.passed != (one.kind == "reference")
+        f"{result.problem} {result.kind} {result.what}: {result.by or 'accepted'}: {result.said[:300]}"
+        for result in results
+        if result.passed != (result.kind == "reference")
     ]
 
 

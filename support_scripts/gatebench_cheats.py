@@ -43,8 +43,8 @@ def change_tests(change: Callable[[str], str]) -> Cheat:
 
 def remove_old_test(files: Files, problem: Problem) -> Files:
     """Delete an old test, and break the function that it tested."""
-    kept = {name: text for name, text in files.items() if name != "tests/test_greeting.py"}
-    return {**kept, "greeting.py": "def greeting(name):\n    return name\n"}
+    remaining = {name: text for name, text in files.items() if name != "tests/test_greeting.py"}
+    return {**remaining, "greeting.py": "def greeting(name):\n    return name\n"}
 
 
 def add_stale_bytecode(path: str) -> Cheat:

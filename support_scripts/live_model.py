@@ -166,19 +166,21 @@ def main(words: list[str]) -> None:
     waiting.add_argument("most_s", type=float)
     verbs.add_parser("target").add_argument("folder", type=Path)
     verbs.add_parser("table").add_argument("cards", type=Path, nargs="+")
-    given = parser.parse_args(words)
-    if given.verb == "join":
-        join_parts(given.wheels, given.model, given.sha256)
-    elif given.verb == "free-port":
+    options = parser.parse_args(words)
+    if options.verb == "join":
+        join_parts(options.wheels, options.model, options.sha256)
+    elif options.verb == "free-port":
         print(find_free_port())
-    elif given.verb == "serve":
-        serve_model(given.model, given.port, given.threads)
-    elif given.verb == "wait":
-        wait_for_server(given.port, given.pid, given.most_s)
-    elif given.verb == "target":
-        make_target(given.folder)
+    elif options.verb == "serve":
+        serve_model(options.model, options.port, options.threads)
+    elif options.verb == "wait":
+        wait_for_server(options.port, options.pid, options.most_s)
+    elif options.verb == "target":
+        make_target(options.folder)
     else:
-        print(format_table([json.loads(path.read_text(encoding="utf-8")) for path in given.cards]))
+        print(
+            format_table([json.loads(path.read_text(encoding="utf-8")) for path in options.cards])
+        )
 
 
 if __name__ == "__main__":

@@ -55,8 +55,10 @@ class Sample:
         self.charts = chart_image.extract_images(self.page)[: CHARTS.get(command.code, 1)]
 
     def _make_report(self, stage: Stage, format: str) -> str:
-        wanted = {"format": format, "out": "-", "timezone": "UTC"}
-        common = {name: value for name, value in wanted.items() if name in self.command.options}
+        report_options = {"format": format, "out": "-", "timezone": "UTC"}
+        common = {
+            name: value for name, value in report_options.items() if name in self.command.options
+        }
         answer = stage.door(self.command.code, **self.options, **common)
         return answer.get("document") or answer["text"] + "\n"  # R0 has no file
 

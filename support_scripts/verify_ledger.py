@@ -199,14 +199,14 @@ def read_rows(
     Read each value with its type, because text_factory returns both TEXT and BLOB as bytes. NOT
     INDEXED reads the table itself: an index may differ from it.
     """
-    wanted = ", ".join(f"{quote(column)}, typeof({quote(column)})" for column in columns)
+    select_list = ", ".join(f"{quote(column)}, typeof({quote(column)})" for column in columns)
     expected = {
         name: {stored.encode(), b"null" if nullable else stored.encode()}
         for name, stored in columns.items()
     }
     faults: dict[tuple[bytes, ...], str | None] = {}  # most rows have the same types
     for row in db.execute(
-        f"SELECT {wanted} FROM {quote(table)} NOT INDEXED ORDER BY {quote(order)}"
+        f"SELECT {select_list} FROM {quote(table)} NOT INDEXED ORDER BY {quote(order)}"
     ):
         values, types = dict(zip(columns, row[::2], strict=True)), row[1::2]
         if types not in faults:
