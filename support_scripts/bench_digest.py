@@ -56,7 +56,7 @@ def measure_digest(options: BenchOptions) -> Iterator[Row]:
 
 
 def _fill_project(root: pathlib.Path, share: int) -> None:
-    """Add a repository and other kinds of records, once; only one part in `share` of them."""
+    """Add a repository and other kinds of records on first use. `share` divides their numbers."""
     if (root / ".git").exists():
         return
     door = Door(str(root), keep_open=True)

@@ -17,15 +17,15 @@ from bench_world import (
     time_call,
 )
 
-RARE, SELDOM, OFTEN = VOCABULARY[15_000], VOCABULARY[1_500:1_504], WORDS[:5]
+RARE, SELDOM, COMMON = VOCABULARY[15_000], VOCABULARY[1_500:1_504], WORDS[:5]
 QUERIES = {
     "one rare word": RARE,
-    "one common word": OFTEN[0],
+    "one common word": COMMON[0],
     "four seldom words": " ".join(SELDOM),
-    "five common words": " ".join(OFTEN),
-    "a rare, two seldom and two common words": " ".join([RARE, *SELDOM[:2], *OFTEN[:2]]),
-    "a phrase of common words": f'"{OFTEN[0]} {OFTEN[1]}"',
-    "a common word that must be there": f"+{OFTEN[0]} {SELDOM[0]}",
+    "five common words": " ".join(COMMON),
+    "a rare, two seldom and two common words": " ".join([RARE, *SELDOM[:2], *COMMON[:2]]),
+    "a phrase of common words": f'"{COMMON[0]} {COMMON[1]}"',
+    "a common word that must be there": f"+{COMMON[0]} {SELDOM[0]}",
 }
 
 

@@ -1,4 +1,4 @@
-"""Measure speed: whole processes, calls in this process, batches, all of it in a large database."""
+"""Measure the speed of processes, calls and batches, also in a large database."""
 
 import os
 import pathlib
@@ -63,7 +63,7 @@ HOOKS = {  # event -> what a host sends
     ),
 }
 HOOK_S_MAX = 0.3
-# A child inherits the maximum of the process that starts it, so a small process starts it.
+# A child inherits the memory maximum of its parent, so a small process starts the command.
 MAX_RSS = """
 import os, resource, sys
 os.waitpid(os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ), 0)
@@ -72,12 +72,12 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def measure_cold_start(options: BenchOptions) -> Iterator[Row]:
-    """Measure commands as whole processes, against an empty Python process."""
+    """Compare the time of commands in new processes with that of an empty Python process."""
     with temporary_project(SMALL) as root:
         calls: Calls = {"empty": partial(launch_python, ["-c", "pass"], root)}
         for what, (argv, _) in COLD.items():
             calls[what] = partial(run_cold, root, *argv)
-        # A claimed and proven task, for which a Stop hook does most work without refusing.
+        # With a claimed and proven task, a Stop hook does the most work without refusing the stop.
         for event, message in HOOKS.items():
             (root / event).write_text(message)
         (root / ".gitignore").write_text("AI/\n")
@@ -107,7 +107,7 @@ def measure_memory(options: BenchOptions) -> Iterator[Row]:
 
 
 def measure_process(root: pathlib.Path, *argv: str) -> tuple[float, str]:
-    """Run a command in a process of its own; return the most megabytes it used, and its errors."""
+    """Run a command in a new process; return its maximum memory in megabytes, and its stderr."""
     words = [sys.executable, "-c", MAX_RSS, str(ROOT / "kaizen.py"), *argv]
     env = make_environment(root)
     done = subprocess.run(words, env=env, capture_output=True, check=True, text=True)
@@ -136,7 +136,7 @@ def measure_write(options: BenchOptions) -> Iterator[Row]:
 
 
 def measure_tree(options: BenchOptions) -> Iterator[Row]:
-    """Measure the hash of a repository's working tree, for a proof: the first time, and again."""
+    """Measure how long hashing a working tree takes, the first time and with a cache."""
     count = options.pick(10_000, 500)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):

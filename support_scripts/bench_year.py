@@ -20,7 +20,7 @@ from kaizen_components.records.ledger.transaction import RecordWriter
 from kaizen_components.store.database import Store
 
 YEAR = 2026
-# From November 2025, to compare with, to the end of 2026.
+# From November 2025, so that the year can be compared with earlier months, to the end of 2026.
 FIRST_MS, LAST_MS = 1_761_955_200_000, 1_798_758_000_000
 RECORDS_A_COMMIT = 20_000
 SECONDS_MOST, MEGABYTES_MOST = 10, 300
@@ -49,7 +49,7 @@ def measure_year(options: BenchOptions) -> Iterator[Row]:
             seconds.append(time.perf_counter() - start)
             cpu_seconds.append(_measure_cpu() - before)
             megabytes.append(used)
-            if not out.exists():  # MAX_RSS does not say how its child ended
+            if not out.exists():  # MAX_RSS ignores the exit code of the command
                 raise RuntimeError("R10 wrote no report: " + errors)
     measured = (
         f"{statistics.median(seconds):.1f} s (most {max(seconds):.1f} s; "
@@ -67,7 +67,7 @@ def _measure_cpu() -> float:
 
 @contextmanager
 def _make_project(options: BenchOptions) -> Iterator[pathlib.Path]:
-    """Make the project; below `--keep` it stays for the next run."""
+    """Make the project. With `--keep` it stays there for the next run."""
     with tempfile.TemporaryDirectory(prefix="kaizen_bench_", dir=options.keep) as temporary:
         new = pathlib.Path(temporary)
         old = options.keep / f"{options.records}-year" if options.keep else None
@@ -75,14 +75,14 @@ def _make_project(options: BenchOptions) -> Iterator[pathlib.Path]:
             store = Store(str(new))
             World(options.records).write(store)
             store.close()
-            if old:  # a name that only a complete one has
+            if old:  # move it only when it is complete
                 shutil.move(new, old)
                 new.mkdir()  # for the end of the temporary folder
         yield old or new
 
 
 class World:
-    """Records in the order of their times: what a busy project does, thousands of times."""
+    """Write the records of a busy project in the order of their times."""
 
     def __init__(self, records: int):
         self.records = records

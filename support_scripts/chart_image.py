@@ -1,6 +1,6 @@
 """Turn the inline charts of an HTML report into image files that are readable in light and dark.
 
-Colours are resolved, the legend is inside, and a paper is behind them.
+An image has fixed colours, the legend inside, and a background.
 """
 
 import re
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 MARGIN = 12
 LINE = 20  # of the legend
-LETTER = 6.6  # how broad a letter of 12 px is, about
-BELOW = " The table below has the same data."  # an image has none
+LETTER = 6.6  # mean width of a letter at 12 px
+BELOW = " The table below has the same data."  # remove this: an image has no table
 
 FIGURE = re.compile(r"<figure\b.*?</figure>", re.S)
 CHART = re.compile(r"<svg\b([^>]*\bchart\b[^>]*)>(.*?)</svg>", re.S)
@@ -29,7 +29,7 @@ class Image(NamedTuple):
 
 
 def extract_images(page: str) -> list[Image]:
-    """Return an image for each chart of the page, in its order."""
+    """Return an image for each chart of the page, in the order of the page."""
     style = "".join(re.findall(r"<style>(.*?)</style>", page, re.S))
     charts = [(figure, CHART.search(figure)) for figure in FIGURE.findall(page)]
     return [_make_image(page, style, figure, chart) for figure, chart in charts if chart]
@@ -51,7 +51,7 @@ def _make_image(page: str, style: str, figure: str, chart: re.Match[str]) -> Ima
         f'<rect class="paper" x="{box[0]}" y="{box[1]}" width="{box[2]:g}" height="{box[3]:g}" '
         'rx="6"/>'
     )
-    # What fills the marks; the page defines it once for all charts.
+    # The hatch patterns that fill the marks; the page defines them once for all charts.
     names = sorted(set(re.findall(r"url\(#([\w-]+)\)", inside + legend)))
     matches = [re.search(PATTERN.format(name), page, re.S) for name in names]
     patterns = "".join(match.group() for match in matches if match)
@@ -66,7 +66,7 @@ def _make_image(page: str, style: str, figure: str, chart: re.Match[str]) -> Ima
 
 
 def _draw_legend(keys: list[tuple[str, str, str]], width: float, height: float) -> tuple[str, int]:
-    """Return (elements, lines) of the keys that the page shows below the chart."""
+    """Draw the legend that the page shows below the chart; return (elements, number of lines)."""
     x, line, drawn = 0.0, 1, []
     for size, swatch, key_text in keys:
         text = " ".join(key_text.split())
@@ -81,7 +81,7 @@ def _draw_legend(keys: list[tuple[str, str, str]], width: float, height: float) 
 
 
 def _select_rules(css: str, drawn: str) -> str:
-    """Return the rules that concern what is drawn, in day colours; for the night what differs."""
+    """Return the CSS rules of the drawn elements in light colours, and dark ones that differ."""
     classes = {"chart", "paper"}
     for text in re.findall(r'class="([^"]*)"', drawn):
         classes |= set(text.split())
@@ -114,12 +114,12 @@ def _read_colours(css: str) -> dict[str, str]:
 
 
 def _choose_selectors(selectors: str, classes: set[str], elements: set[str]) -> str:
-    """Return those of the selectors that name nothing but what is drawn."""
+    """Return the selectors that match only drawn elements and classes."""
     chosen = []
     for selector in (part.strip() for part in selectors.split(",")):
         names = set(re.findall(r"\.([\w-]+)", selector))
         kinds = set(re.findall(r"(?<![\w.#-])([a-zA-Z]\w*)", selector))
-        is_page_width = re.fullmatch(r"svg(\.[\w-]+)?", selector)  # how broad the page shows it
+        is_page_width = re.fullmatch(r"svg(\.[\w-]+)?", selector)  # the width on the page
         is_plain = re.fullmatch(r"[\w.\s>-]+", selector) and not is_page_width
         if is_plain and names <= classes and kinds <= elements:
             chosen.append(selector)

