@@ -246,8 +246,7 @@ def find_secret_in(value: object) -> tuple[str, str] | None:
 def redact_secrets(text: str) -> str:
     """Remove secrets from the text of another program, such as a command's output.
 
-    Remove the line of a secret. For a secret over several lines, remove its block or the whole
-    text.
+    Remove the line of a secret. If it covers several lines, remove its block or the whole text.
     """
     if not find_secret(text):
         return text
@@ -269,9 +268,8 @@ def redact_secrets(text: str) -> str:
 def find_prefixed(text: str) -> "str | None":
     """Find a value that starts with the prefix of a secret.
 
-    Searching for each prefix would take ten times as long. Instead, the characters before each "_"
-    and "-" in the text select the few possible prefixes. For a last character with one or two rows
-    a search is faster.
+    The characters before each "_" and "-" select the few possible prefixes: a search for each would
+    take ten times as long. For a last character with one or two rows, a search is faster.
     """
     possible = []
     for mark, rows in _PREFIX_ROWS.items():
