@@ -163,8 +163,8 @@ def replay(write: WriteLater, look: ReadNow, store: Store, *, id: str) -> Row:
     from ..reports.runs import card
 
     run = look().find("run", id)
-    report, seen = replays.replay_run(look, store, run)
-    answer = replay_record.record_replay(write, store, run, report, seen)
+    report, facts = replays.replay_run(look, store, run)
+    answer = replay_record.record_replay(write, store, run, report, facts)
     return {**answer, "text": card.format_replay(answer)}
 
 

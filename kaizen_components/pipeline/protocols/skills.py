@@ -1,6 +1,6 @@
 """Render a skill for each step that an agent answers: input, output, validator, next, commands.
 
-The text is made from the protocol, so an agent reads the same contract that the session enforces.
+The text is made from the protocol, so an agent reads the contract that the run enforces.
 """
 
 import json

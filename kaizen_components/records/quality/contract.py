@@ -84,8 +84,8 @@ def lint_contract(body: str) -> dict[str, Any]:
     }
     if len(findings) > FINDINGS_MAX:
         answer["hint"] = f"Only {FINDINGS_MAX} findings are shown, errors first."
-    shown = sorted(findings[:FINDINGS_MAX], key=lambda finding: finding["line"])
-    return {**answer, "findings": shown, "exit_code": 1 if errors else 0}
+    first_findings = sorted(findings[:FINDINGS_MAX], key=lambda finding: finding["line"])
+    return {**answer, "findings": first_findings, "exit_code": 1 if errors else 0}
 
 
 def _make_finding(
@@ -150,13 +150,13 @@ def _find_vague_words(part: Part, is_criterion: bool) -> Iterator[dict[str, Any]
 
 def _find_duplicates(parts: list[Part]) -> Iterator[dict[str, Any]]:
     """Yield a finding for each sentence that occurred before."""
-    seen: dict[str, int] = {}
+    line_by_sentence: dict[str, int] = {}
     for part in parts:
         for sentence in SENTENCE.finditer(part.text) if part.kind != "heading" else ():
             words = WORD.findall(sentence[0].lower())
             line = part.find_line(sentence.start() + len(sentence[0]) - len(sentence[0].lstrip()))
-            if len(words) >= SENTENCE_WORDS_MIN and " ".join(words) in seen:
-                suggestion = f"Line {seen[' '.join(words)]} says the same; say it once."
+            if len(words) >= SENTENCE_WORDS_MIN and " ".join(words) in line_by_sentence:
+                suggestion = f"Line {line_by_sentence[' '.join(words)]} says the same; say it once."
                 yield _make_finding("duplicate", "error", line, sentence[0], suggestion)
             elif len(words) >= SENTENCE_WORDS_MIN:
-                seen[" ".join(words)] = line
+                line_by_sentence[" ".join(words)] = line

@@ -55,7 +55,7 @@ def assemble_cases(
             "Use fewer filters, or record a case: `Q3` adds an eval case.",
         )
     manifest = encode_canonical(cases)
-    used = {name: value for name, value in filters.items() if value is not None}
+    used_filters = {name: value for name, value in filters.items() if value is not None}
     values = {
         "title": title or f"Cases of {contract}"[:TITLE_CHARS_MAX],
         "summary": summary,
@@ -63,13 +63,13 @@ def assemble_cases(
         "scope": filters["scope"] or "project",
         "cases": manifest,
         "manifest_hash": hash_text(manifest),
-        "filters": encode_canonical(used),
+        "filters": encode_canonical(used_filters),
     }
     row = tx.add("lab", values, of=(task,) if task else ())
-    shown = {"contract": contract, "title": row["title"], "manifest_hash": row["manifest_hash"]}
+    facts = {"contract": contract, "title": row["title"], "manifest_hash": row["manifest_hash"]}
     kinds = [case["kind"] for case in cases]
     counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
-    receipt = make_receipt("lab", row, **shown)
+    receipt = make_receipt("lab", row, **facts)
     return {**receipt, "kinds": counts, "cases": cases, "dropped": dropped}
 
 
@@ -86,7 +86,9 @@ def _find_cases(tx: Writer, filters: Row) -> list[Row]:
     return cases + _select(tx, CORRECTIONS, "irl_correction", filters, {}, owner="i")
 
 
-def _select(tx: Writer, sql: str, kind: str, filters: Row, own: Row, owner: str = "c") -> list[Row]:
+def _select(
+    tx: Writer, sql: str, kind: str, filters: Row, own_filters: Row, owner: str = "c"
+) -> list[Row]:
     """Return the matching records; `owner` is the table with the scope and the task."""
     optional = {
         f"{owner}.scope = ?": filters["scope"],
@@ -94,10 +96,12 @@ def _select(tx: Writer, sql: str, kind: str, filters: Row, own: Row, owner: str 
         "c.at >= ?": filters["since"],
     }
     if kind == "eval_case":
-        optional, own = {**optional, **own}, {}
-    chosen = {condition: value for condition, value in optional.items() if value is not None}
-    chosen = {"c.test = ?": 0, **own, **chosen}
-    conditions, values = [*chosen], tuple(chosen.values())
+        optional, own_filters = {**optional, **own_filters}, {}
+    active_filters = {
+        condition: value for condition, value in optional.items() if value is not None
+    }
+    active_filters = {"c.test = ?": 0, **own_filters, **active_filters}
+    conditions, values = [*active_filters], tuple(active_filters.values())
     if filters["query"]:
         words, more = full_text.build_condition(tx, filters["query"], kind, "c.seq")
         conditions, values = [*conditions, words], (*values, *more)
@@ -188,9 +192,9 @@ def add_proposal(
     }
     row = tx.add("lab_proposal", {**values, **more}, of=of)
     names = ("title", "lab_id", "metric", "better", "baseline", "candidate", "artifact_id")
-    shown = {name: row[name] for name in names}
+    facts = {name: row[name] for name in names}
     place = {"path": change["path"], "sha256": change["sha256"]}
-    return make_receipt("lab_proposal", row, **shown, **place, evidence=items)
+    return make_receipt("lab_proposal", row, **facts, **place, evidence=items)
 
 
 def _resolve_evidence(tx: Writer, evidence: Sequence[str]) -> tuple[list[Row], list[str]]:

@@ -59,18 +59,18 @@ def add_score(
         "trace_id": first and first["trace_id"],
         "task_id": task and task["id"],
     }
-    linked = [record for record in (about, first, task) if record]
-    row = tx.add("score", {**values, **ids}, of=linked)
-    shown = ("name", "value", "unit", "source", "about_id", "trace_id", "task_id")
-    return make_receipt("score", row, **{name: row[name] for name in shown if name in row})
+    linked_records = [record for record in (about, first, task) if record]
+    row = tx.add("score", {**values, **ids}, of=linked_records)
+    shown_names = ("name", "value", "unit", "source", "about_id", "trace_id", "task_id")
+    return make_receipt("score", row, **{name: row[name] for name in shown_names if name in row})
 
 
 def query_scores(db: Reader, limit: int, words: str | None, with_tests: bool, filters: Row) -> Row:
     """Return the newest matching scores, and aggregates of all matching scores."""
-    chosen = {sql: value for sql, value in filters.items() if value is not None}
+    active_filters = {sql: value for sql, value in filters.items() if value is not None}
     if not with_tests:
-        chosen["test <= ?"] = 0
-    conditions, values = list(chosen), tuple(chosen.values())
+        active_filters["test <= ?"] = 0
+    conditions, values = list(active_filters), tuple(active_filters.values())
     if words:
         sql, more = full_text.build_condition(db, words, "score")
         conditions, values = [*conditions, sql], (*values, *more)

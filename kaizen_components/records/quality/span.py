@@ -48,11 +48,11 @@ def find_trace(db: Reader, ref: str) -> Row:
         return exact
     names = [row["trace_id"] for row in db.rows(NAMED, (ref, ref + "\U0010ffff"))]
     if len(names) > 1:
-        shown = ", ".join(repr(make_excerpt(name)) for name in names)
+        shown_names = ", ".join(repr(make_excerpt(name)) for name in names)
         raise Usage(
             "ambiguous_id",
             f"{make_excerpt(ref)!r} fits more than one trace.",
-            f"These traces begin with it: {shown}{' …' if len(names) > 2 else '.'}",
+            f"These traces begin with it: {shown_names}{' …' if len(names) > 2 else '.'}",
             "Give more characters of the id.",
         )
     if not names and ref[:5] == "span_":
@@ -93,8 +93,8 @@ def add_span(
         },
         of=[record for record in (first, parent, task) if record],
     )
-    shown = ("name", "trace_id", "parent_id", "started_at", "duration_ms")
-    return make_receipt("span", row, **{name: row[name] for name in shown if name in row})
+    shown_names = ("name", "trace_id", "parent_id", "started_at", "duration_ms")
+    return make_receipt("span", row, **{name: row[name] for name in shown_names if name in row})
 
 
 def _find_trace_id(tx: Writer, ref: str | None, parent: Row | None) -> tuple[str, Row | None]:

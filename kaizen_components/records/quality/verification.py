@@ -53,8 +53,10 @@ def add_verification(
         "proof_id": proof and proof["id"],
         **{name: encode_canonical(list(items)) for name, items in lists.items() if items},
     }
-    linked = [record for record in (task, subject, proof, *artifacts.values(), *records) if record]
-    row = tx.add("verification", values, of=linked)
+    linked_records = [
+        record for record in (task, subject, proof, *artifacts.values(), *records) if record
+    ]
+    row = tx.add("verification", values, of=linked_records)
     blocking = row["conclusion"] in BLOCKING
     hint = {"hint": "This verdict blocks without saying why; add --findings."}
     return make_receipt(

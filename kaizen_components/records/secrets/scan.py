@@ -5,8 +5,8 @@ the name they are assigned to. secret_value.py checks each value separately, so 
 hide a real one next to it.
 
 No module is imported until a prefix, a trigger or an assigned name occurs: `import re` takes longer
-than scanning a clean text. The length of each match is bounded, so a hostile text takes linear
-time. docs/secrets.md tells users what is refused and what passes.
+than scanning a clean text. Each pattern is bounded or cannot start inside an earlier run, so a
+hostile text takes linear time. docs/secrets.md tells users what is refused and what passes.
 """
 
 TYPE_CHECKING = False
@@ -246,8 +246,7 @@ def find_secret_in(value: object) -> tuple[str, str] | None:
 def redact_secrets(text: str) -> str:
     """Remove secrets from the text of another program, such as a command's output.
 
-    Remove the line of a secret. For a secret over several lines, remove its block or the whole
-    text.
+    Remove the line of a secret. If it covers several lines, remove its block or the whole text.
     """
     if not find_secret(text):
         return text
@@ -269,9 +268,8 @@ def redact_secrets(text: str) -> str:
 def find_prefixed(text: str) -> "str | None":
     """Find a value that starts with the prefix of a secret.
 
-    Searching for each prefix would take ten times as long. Instead, the characters before each "_"
-    and "-" in the text select the few possible prefixes. For a last character with one or two rows
-    a search is faster.
+    The characters before each "_" and "-" select the few possible prefixes: a search for each would
+    take ten times as long. For a last character with one or two rows, a search is faster.
     """
     possible = []
     for mark, rows in _PREFIX_ROWS.items():

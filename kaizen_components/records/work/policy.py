@@ -33,9 +33,9 @@ def list_policies(
 ) -> Row:
     """List rules, the most important first, and among equals the newest."""
     filters = {"status = ?": status, "priority = ?": priority, "scope = ?": scope}
-    chosen = {sql: value for sql, value in filters.items() if value is not None}
-    where = "WHERE " + " AND ".join(chosen) if chosen else ""
-    rows = db.rows(LIST.format(where=where), (*chosen.values(), limit + 1))
+    active_filters = {sql: value for sql, value in filters.items() if value is not None}
+    where = "WHERE " + " AND ".join(active_filters) if active_filters else ""
+    rows = db.rows(LIST.format(where=where), (*active_filters.values(), limit + 1))
     records = [{**row, "test": bool(row["test"])} for row in rows[:limit]]
     return {"records": records, "count": len(records), "more": len(rows) > limit}
 
@@ -73,13 +73,13 @@ def build_session_context(db: Reader, budget: int, scope: str | None, query: str
                 row["seq"],
             )
         )
-    rules, left_out, used = [], [], 0
+    rules, left_out, used_tokens = [], [], 0
     for rule in active:
         del rule["seq"]
         needed = estimate_tokens(rule)
-        if used + needed <= budget:
+        if used_tokens + needed <= budget:
             rules.append(rule)
-            used += needed
+            used_tokens += needed
         else:
             facts = {name: rule[name] for name in ("priority", "title", "id")}
             left_out.append(facts | {"tokens": needed})
@@ -88,9 +88,11 @@ def build_session_context(db: Reader, budget: int, scope: str | None, query: str
     remark = {}
     if critical:
         warning = f"Critical rules did not fit: {', '.join(critical)}."
-        remark["warning"] = f"{warning} --budget {used + missing} holds all rules."
+        remark["warning"] = f"{warning} --budget {used_tokens + missing} holds all rules."
     elif left_out:
-        remark["hint"] = f"--budget {used + missing} holds all rules; `X4 --id ID` shows one."
+        remark["hint"] = (
+            f"--budget {used_tokens + missing} holds all rules; `X4 --id ID` shows one."
+        )
     elif not rules:
         where = f" for the scope {scope}" if scope else ""
         step = "`X1 --title … --summary … --priority critical` records one."
@@ -99,7 +101,7 @@ def build_session_context(db: Reader, budget: int, scope: str | None, query: str
         **remark,
         "complete": not left_out,
         "budget": budget,
-        "tokens": used,
+        "tokens": used_tokens,
         "left_out_tokens": missing,
         "counted": COUNTED,
         "rules": rules,

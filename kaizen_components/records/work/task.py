@@ -97,10 +97,10 @@ def list_tasks(
     }
     if holder is not None:
         filters["s.lease_until > ?"] = db.at
-    chosen = {sql: value for sql, value in filters.items() if value is not None}
-    where = "WHERE " + " AND ".join(chosen) if chosen else ""
+    active_filters = {sql: value for sql, value in filters.items() if value is not None}
+    where = "WHERE " + " AND ".join(active_filters) if active_filters else ""
     driver = "t" if actor else "s"  # the table whose index finds the rows in order
-    rows = db.rows(LIST.format(where=where, driver=driver), (*chosen.values(), limit + 1))
+    rows = db.rows(LIST.format(where=where, driver=driver), (*active_filters.values(), limit + 1))
     records = [_hide_ended_lease(row, db.at) for row in rows[:limit]]
     return {"records": records, "count": len(records), "more": len(rows) > limit}
 
