@@ -6,7 +6,7 @@ import sys
 
 __version__ = "0.1.0"
 FOLDER = os.path.dirname(__file__) + os.sep
-TYPE_CHECKING = False  # as in `typing`, which everyday commands don't import
+TYPE_CHECKING = False  # `typing` also sets it to False; everyday commands do not import `typing`
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
@@ -66,7 +66,7 @@ try:
         _bundle = _Bundle(_file.read())
     if _bundle.find_spec(__name__):  # the bundle fits this version of the source
         sys.meta_path.insert(0, _bundle)
-except (OSError, EOFError, ValueError, TypeError, KeyError):  # it is missing or damaged
+except (OSError, EOFError, ValueError, TypeError, KeyError):  # the bundle is missing or damaged
     pass
 
 

@@ -7,7 +7,7 @@
         kaizen.task_update(id=task["id"], status="active")
 
 A method takes the options of its command as keywords and returns the dict that `--json` prints.
-Failures are raised as the classes of `errors.py`. `api.pyi` beside this file is generated from the same
+Failures raise the classes of `errors.py`. `api.pyi` beside this file is generated from the same
 declarations and gives type checkers and editors each signature.
 """
 

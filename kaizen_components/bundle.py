@@ -27,7 +27,7 @@ HOT_MODULES = (
 
 
 class TypeRemover(ast.NodeTransformer):
-    """Removes what only type checkers read: it would be loaded with every command."""
+    """Remove annotations and imports for type checkers, which every command would load."""
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"

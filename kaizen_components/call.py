@@ -56,11 +56,11 @@ def bind_options(command: Command, given: Given) -> tuple[Row, Row]:
             values[name] = value
         if name in fields.SHARED:
             shared[name] = value
-    missing = [name for name in command.required if name not in values]
-    if missing:
-        raise explain_missing_options(command, missing)
+    missing_names = [name for name in command.required if name not in values]
+    if missing_names:
+        raise explain_missing_options(command, missing_names)
     for name, default in command.defaults.items():
-        if default == "-" and name not in values:  # an input's default is stdin
+        if default == "-" and name not in values:  # the default of an input option is stdin
             values[name] = read_option(name, fields.get_field(command, name), [default])
     return values, shared
 
@@ -78,8 +78,8 @@ def explain_missing_options(command: Command, names: list[str]) -> Usage:
 def read_option(name: str, field: fields.Field, raw: list[Any]) -> Any:
     """Return the typed value of an option from the raw values that were given for it."""
     if field.kind in fields.LIST_KINDS:
-        flat = [part for item in raw for part in (item if type(item) is list else [item])]
-        return read_value(name, field, flat)
+        items = [part for item in raw for part in (item if type(item) is list else [item])]
+        return read_value(name, field, items)
     if len(raw) > 1:
         what = f"{fields.format_option(name)} is given more than once."
         raise Usage("given_twice", what, "The option takes one value.", "Give the option once.")
@@ -159,9 +159,9 @@ class Door:
         if "run" in values and self.store.exists():
             self.store.require_not_newer()
         if once and self.store.exists():
-            past = find_past_result(self._open_migrated(), *once)
-            if past:
-                return past
+            past_result = find_past_result(self._open_migrated(), *once)
+            if past_result:
+                return past_result
         first = [once]  # a command may write more than once; its op-id belongs to the first write
 
         def write(record: Callable[[RecordWriter], Row]) -> Row:
@@ -211,7 +211,7 @@ class Door:
                     op = {"op_id": once[0], "payload_hash": once[1]}
                     of = [
                         {"test": tx.wrote_tests_only()}
-                    ]  # K7 then removes the result with the test records
+                    ]  # so that K7 removes the result with the test records
                     tx.add("op", {**op, "result": encode_compact(result)}, of)
             tx.finish()
             self.end.forget()  # until the commit has succeeded
@@ -231,7 +231,7 @@ class Door:
 
     def _call_in_transaction(self, tx: RecordWriter, command: Command, values: Row) -> Row:
         """Call the command's function so that it reads and writes in this transaction."""
-        if command.needs == ("tx",) and not command.python_names:  # nearly every write
+        if command.needs == ("tx",) and not command.python_names:  # the case of nearly every write
             return command.function(tx, **values)
         resources = {
             "tx": tx,
@@ -248,24 +248,24 @@ class Door:
         self, tx: RecordWriter, word: str, given: Row, fill: Callable[[Any], Any]
     ) -> Row:
         """Run another command in this transaction, for K5; `fill` replaces references to lines."""
-        nested = find_command(word)
-        refuse_unknown_options(nested, given)
-        next_step = f"Run {nested.code} outside the batch."
-        if nested.family in NOT_IN_BATCH:
-            what = f"{nested.code} cannot run inside a batch."
+        command = find_command(word)
+        refuse_unknown_options(command, given)
+        next_step = f"Run {command.code} outside the batch."
+        if command.family in NOT_IN_BATCH:
+            what = f"{command.code} cannot run inside a batch."
             why = "It takes minutes, or makes changes that a rollback cannot undo."
             raise Refused("not_in_batch", what, why, next_step)
-        kinds = {name: fields.get_field(nested, name).kind for name in given}
+        kinds = {name: fields.get_field(command, name).kind for name in given}
         if "argv" in kinds.values():
-            what = f"{nested.code} cannot run a program inside a batch."
+            what = f"{command.code} cannot run a program inside a batch."
             why = "The database would stay locked until the program ends."
             raise Refused("not_in_batch", what, why, next_step)
         texts = (*fields.TEXT_KINDS, "words")
-        raw = {
+        raw_values = {
             name: [value if kinds[name] in texts else fill(value)] for name, value in given.items()
         }
-        values, shared = bind_options(nested, raw)
-        names = [fields.format_option(name) for name in shared if name not in nested.options]
+        values, shared = bind_options(command, raw_values)
+        names = [fields.format_option(name) for name in shared if name not in command.options]
         if names:
             raise Usage(
                 "shared_option_in_batch",
@@ -273,14 +273,14 @@ class Door:
                 "Such an option applies to the whole batch.",
                 "Set it for the command that reads the batch.",
             )
-        refuse_secrets(nested, values)
-        before, tx.command = tx.command, nested.code
+        refuse_secrets(command, values)
+        outer_code, tx.command = tx.command, command.code
         try:
-            result = self._call_in_transaction(tx, nested, values)
+            result = self._call_in_transaction(tx, command, values)
             tx.connection.flush()  # let the database refuse this line here, not a later one
             return result
         finally:
-            tx.command = before
+            tx.command = outer_code
 
 
 def call_function(command: Command, values: Row, resources: dict[str, Any]) -> Row:
@@ -314,10 +314,10 @@ def hash_call(command: Command, given: Given, values: Row, actor: str, test: boo
 
 def find_past_result(db: Any, op_id: str, payload_hash: str) -> Row | None:
     """Return the first result of an op-id, or None; raise Conflict if the call was another one."""
-    past = db.one(PAST_OP, (op_id,))
-    if past is None:
+    past_op = db.one(PAST_OP, (op_id,))
+    if past_op is None:
         return None
-    if past["payload_hash"] != payload_hash:
+    if past_op["payload_hash"] != payload_hash:
         raise Conflict(
             "op_id_reused",
             f"The op-id {make_excerpt(op_id)} was already used for another call.",
@@ -326,7 +326,7 @@ def find_past_result(db: Any, op_id: str, payload_hash: str) -> Row | None:
         )
     import json
 
-    return {**json.loads(past["result"]), "replayed": True}
+    return {**json.loads(past_op["result"]), "replayed": True}
 
 
 def find_problems(word: str, given: Row) -> list[tuple[str, KaizenError]]:

@@ -327,20 +327,22 @@ def get_field(command: Command, name: str) -> Field:
         verb = command.name.rpartition("-")[2]
         keys = (f"{verb}.{name}", f"{command.noun}.{name}", f"{command.family}.{name}", name)
         is_shared = name in SHARED and name not in command.options
-        declared = None if is_shared else next((FIELDS[key] for key in keys if key in FIELDS), None)
-        command.fields[name] = declared or SHARED[name]
+        field_key = (
+            None if is_shared else next((FIELDS[key] for key in keys if key in FIELDS), None)
+        )
+        command.fields[name] = field_key or SHARED[name]
     return command.fields[name]
 
 
 class FromFile:
-    """A value that is still to be read: the path of a file, or - for stdin."""
+    """A value that is not read yet: the path of a file, or - for stdin."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
 
 def find_option(command: Command, word: str) -> tuple[str | None, bool]:
-    """Return (field name, is it the --x-file form) for the word after `--`, or (None, False)."""
+    """Return the field for the word after `--`, or None, and whether it has the --x-file form."""
     name = word.replace("-", "_")
     if "_" in word:
         return None, False
@@ -353,13 +355,13 @@ def find_option(command: Command, word: str) -> tuple[str | None, bool]:
 
 
 def takes_all_words(command: Command, word: str) -> bool:
-    """Is this the option whose value is every word after `--`?"""
+    """Return whether the value of the option is all words after `--`."""
     name = word.replace("-", "_")
     return name in command.options and get_field(command, name).kind == "argv"
 
 
 def is_known_option(command: Command, word: str) -> bool:
-    """Is this word an option of the command, and so not the value of the option before it?"""
+    """Return whether the word is an option of the command, not a value of the option before it."""
     return word[:2] == "--" and find_option(command, word[2:])[0] is not None
 
 

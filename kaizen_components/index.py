@@ -183,10 +183,12 @@ class Command:
         self.function: Any = getattr(module, function + "_", None) or getattr(module, function)
         shape = self.function.__code__
         self.needs = shape.co_varnames[: shape.co_argcount]
-        given = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
+        option_names = shape.co_varnames[
+            shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount
+        ]
         # `from_` is the option `from`, which is a Python keyword
-        self.python_names = {name.rstrip("_"): name for name in given if name[-1] == "_"}
-        self.options = tuple(name.rstrip("_") for name in given)
+        self.python_names = {name.rstrip("_"): name for name in option_names if name[-1] == "_"}
+        self.options = tuple(name.rstrip("_") for name in option_names)
         defaults = self.function.__kwdefaults__ or {}
         self.defaults = {name.rstrip("_"): value for name, value in defaults.items()}
         self.required = [name for name in self.options if name not in self.defaults]
@@ -212,7 +214,7 @@ class Command:
         return " ".join((self.function.__doc__ or "").partition("Example:")[2].split())
 
 
-_commands_by_code: dict[str, Command] = {}  # a batch of thousands of lines loads each once
+_commands_by_code: dict[str, Command] = {}  # cached for batches of thousands of lines
 
 
 def find_command(word: Any) -> Command:

@@ -12,7 +12,7 @@ BATCH_CHARS_MAX = 200_000_000
 
 TASK_STATUS = ("open", "active", "blocked", "done", "canceled")
 PLAN_STATUS = ("draft", "active", "blocked", "completed", "canceled")
-PRIORITY = ("critical", "high", "normal", "low")  # also the order in which lists sort
+PRIORITY = ("critical", "high", "normal", "low")  # lists sort in this order
 LINK_KIND = ("blocks", "parent", "discovered-from", "relates-to")
 LEASE_ACTION = ("take", "renew", "release", "break")
 PACKET_KIND = ("subagent", "diagnostic")

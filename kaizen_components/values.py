@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 JSON_DEPTH_MAX = 100
 ITEMS_MAX = 200
 FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, but invisible
-INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # not Cn: that may be a letter newer than this Python
+INVISIBLE = (
+    "Cc",
+    "Cf",
+    "Zl",
+    "Zp",
+    "Zs",
+)  # not Cn, which may be a letter that this Python does not know yet
 
 
 def read_value(name: str, field: Field, raw: Any) -> Any:
@@ -36,7 +42,7 @@ def read_flag(name: str, field: Field, raw: Any) -> bool:
 
 def read_lines(name: str, field: Field, raw: list[Any]) -> list[str]:
     check_count(name, raw)
-    return [read_line(name, field, one) for one in raw]
+    return [read_line(name, field, line) for line in raw]
 
 
 def read_items(name: str, field: Field, raw: list[Any]) -> list[str]:
@@ -46,13 +52,11 @@ def read_items(name: str, field: Field, raw: list[Any]) -> list[str]:
         items = [item]
         if type(item) is str and item[:1] == "[":
             items = read_json(name, Field("json", "", most=BODY_CHARS_MAX), item)
-            if type(items) is not list or not all(type(one) is str for one in items):
-                raise explain_bad_value(
-                    name, "must be a text, or a JSON list of texts.", "Quote each text."
-                )
+            if type(items) is not list or not all(type(text) is str for text in items):
+                raise explain_bad_value(name, "must be a text, or a JSON list of texts.")
         texts += items
     check_count(name, texts)
-    return [read_text(name, field, one) for one in texts]
+    return [read_text(name, field, text) for text in texts]
 
 
 def check_count(name: str, raw: list[Any]) -> None:
@@ -128,15 +132,15 @@ def read_path(name: str, field: Field, raw: Any) -> str:
 
 def read_choice(name: str, field: Field, raw: Any) -> str:
     """Return the choice in its own spelling; the user may type it in any case."""
-    lowered = raw.lower() if type(raw) is str else raw
+    wanted = raw.lower() if type(raw) is str else raw
     for choice in field.choices:
-        if choice.lower() == lowered:
+        if choice.lower() == wanted:
             return choice
     from difflib import get_close_matches
 
     choices = {choice.lower(): choice for choice in field.choices}
-    near = get_close_matches(str(lowered)[:60], choices, 1, 0.5)
-    why = f"Did you mean {choices[near[0]]}?" if near else ""
+    similar = get_close_matches(str(wanted)[:60], choices, 1, 0.5)
+    why = f"Did you mean {choices[similar[0]]}?" if similar else ""
     raise explain_bad_value(name, f"must be one of {', '.join(field.choices)}.", why=why)
 
 
@@ -185,15 +189,15 @@ def read_json(name: str, field: Field, raw: Any) -> Any:
         # Go level by level: recursion would fail on deeply nested input.
         depth, level, has_nul = 0, [value], False
         while level:
-            parts = [one for one in level if type(one) is list]
-            parts += [[*one, *one.values()] for one in level if type(one) is dict]
-            has_nul = has_nul or any("\0" in one for one in level if type(one) is str)
-            level = [one for part in parts for one in part]
+            parts = [child for child in level if type(child) is list]
+            parts += [[*child, *child.values()] for child in level if type(child) is dict]
+            has_nul = has_nul or any("\0" in child for child in level if type(child) is str)
+            level = [child for part in parts for child in part]
             depth += 1
             if depth > JSON_DEPTH_MAX:
                 raise ValueError(f"nested deeper than {JSON_DEPTH_MAX} levels")
-        again = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        read_text(name, field, again)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        read_text(name, field, text)
     except (ValueError, RecursionError) as error:
         problem = f"is not valid JSON: {str(error) or 'nested too deeply'}."
         raise explain_bad_value(name, problem, "Check its quotes, commas and brackets.") from None

@@ -1,8 +1,8 @@
-"""Set Kaizen up, or test it, on a machine that has Python 3.11+ and git and nothing else.
+"""Set Kaizen up, or run its tests, on a machine that has only Python 3.11+ and git.
 
-The doors beside this file (setup.sh, setup.ps1, setup.cmd, test.sh) only find a Python; the work is
-here. Standard library only, in syntax that Python 3.6 can read: an old one gets a sentence, not a
-SyntaxError.
+The scripts beside this file (setup.sh, setup.ps1, setup.cmd, test.sh) find a Python and run this
+file. It uses only the standard library, in syntax that Python 3.6 can read: an old Python prints a
+clear message instead of a SyntaxError.
 """
 
 import json
@@ -42,7 +42,7 @@ VENV_CONFIG = os.path.join(VENV, "pyvenv.cfg")
 TYPED_PYTHON = ".venv\\Scripts\\python.exe" if os.name == "nt" else ".venv/bin/python"
 TYPED_TEST = TYPED_PYTHON + " setup\\bootstrap.py test" if os.name == "nt" else "bash setup/test.sh"
 PYTHON = os.path.join(ROOT, TYPED_PYTHON)
-# A venv made from a venv's Python would die with it, so .venv is made from the Python underneath.
+# Make .venv from the base Python: a venv made from another venv breaks when that one is removed.
 BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 
 DEMO = os.path.join("support_scripts", "demo.py")
@@ -54,7 +54,7 @@ FIRST_LOOP = (
     ("K8",),
 )
 
-# Runs inside .venv and prints its Python's version and those of the packages.
+# Run by the Python of .venv: print its version and the versions of the packages.
 PROBE = """
 import json, sys
 def version(name):
@@ -69,7 +69,7 @@ print(json.dumps({"python": sys.version_info[:2], "packages": packages}))
 
 
 class Stop(Exception):
-    """Set-up cannot go on: one line for a person, and the exit code."""
+    """Set-up cannot continue: a message for the user, and the exit code."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -121,7 +121,7 @@ def run(argv: list[str]) -> int:
 
 
 def take_steps(*steps: "tuple[str, Callable[[], str]]") -> None:
-    """Take the steps, with one line for each: its name before it starts, its outcome after."""
+    """Run the steps. Print the name of each step before it starts, and its outcome after it."""
     for number, (name, action) in enumerate(steps, 1):
         print(f"[{number}/{len(steps)}] {name} … ", end="", flush=True)
         try:
@@ -144,26 +144,26 @@ def make_venv() -> str:
     if not os.path.lexists(VENV):
         create_venv()
         return "created (.venv)"
-    ailment = find_ailment()
-    if not ailment:
+    problem = find_venv_problem()
+    if not problem:
         return "ready"
-    print(f"made anew, because {ailment} … ", end="", flush=True)
+    print(f"made anew, because {problem} … ", end="", flush=True)
     remove_venv()
     create_venv()
     return "done"
 
 
-def find_ailment() -> str:
-    """Say why the .venv that is there cannot be used, or return ""."""
+def find_venv_problem() -> str:
+    """Return why the existing .venv cannot be used, or ""."""
     if not os.path.isfile(VENV_CONFIG):
         return "it has no pyvenv.cfg"
-    found = probe()
-    if not found:
+    versions = probe()
+    if not versions:
         return "its Python does not run"
-    if tuple(found["python"]) < NEEDED:
-        return "it holds Python {}.{}".format(*found["python"])
-    # Its Python still runs after a move, but every script in it names the old folder. Other tools
-    # write no such line; their venvs are used as they are.
+    if tuple(versions["python"]) < NEEDED:
+        return "it holds Python {}.{}".format(*versions["python"])
+    # After a move the Python of a venv still runs, but its scripts name the old folder. Only the
+    # venv module writes the line `command`; a venv of another tool is used without this check.
     with open(VENV_CONFIG, encoding="utf-8") as config:
         made_for = re.search(r"^command = .* -m venv (?:--\S+ )*(.+)$", config.read(), re.MULTILINE)
     if made_for and resolve_path(made_for.group(1)) != resolve_path(VENV):
@@ -172,7 +172,7 @@ def find_ailment() -> str:
 
 
 def remove_venv() -> None:
-    """Remove .venv if it is a virtual environment; a link goes, what it points to stays."""
+    """Remove .venv if it is a virtual environment. Of a link, keep the target."""
     if os.path.islink(VENV):
         os.unlink(VENV)
     elif os.path.isfile(VENV_CONFIG):
@@ -184,17 +184,17 @@ def remove_venv() -> None:
 
 
 def create_venv() -> None:
-    """Make .venv, quickly because without pip; find_pip adds it when it is needed."""
-    made = capture([BASE_PYTHON, "-I", "-m", "venv", "--without-pip", VENV])
-    if made.returncode:
+    """Make .venv without pip, which is faster. find_pip adds pip when it is needed."""
+    result = capture([BASE_PYTHON, "-I", "-m", "venv", "--without-pip", VENV])
+    if result.returncode:
         raise Stop(
-            f"{indent_end(made.stdout)}No virtual environment could be made: is the venv module "
+            f"{indent_end(result.stdout)}No virtual environment could be made: is the venv module "
             "there (Debian, Ubuntu: apt install python3-venv), is the disk full, may you write here?"
         )
 
 
 def probe(*packages: str) -> dict:
-    """Ask .venv's Python for its version and packages; return {} if it does not run."""
+    """Return the versions of .venv's Python and packages, or {} if its Python does not run."""
     try:
         answer = capture([PYTHON, "-I", "-c", PROBE, *packages], timeout_s=60)
         return json.loads(answer.stdout) if answer.returncode == 0 else {}
@@ -210,10 +210,10 @@ def resolve_path(path: str) -> str:
 
 
 def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
-    wanted = read_pins(requirements)
-    missing = find_missing(wanted)
+    requirement_lines = read_pins(requirements)
+    missing = find_missing(requirement_lines)
     if not missing:
-        return "already there: " + ", ".join(wanted)
+        return "already there: " + ", ".join(requirement_lines)
     print("installing … ", end="", flush=True)
     options = ["install", "--quiet", "--disable-pip-version-check", "--no-input", "-r"]
     options.append(requirements)
@@ -226,7 +226,7 @@ def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
             "network, pip's index (pip config list) or PIP_FIND_LINKS, the disk, and in "
             "setup/SETUP.md who has a wheel of libsql."
         )
-    return ", ".join(wanted)
+    return ", ".join(requirement_lines)
 
 
 def install_test_packages() -> str:
@@ -249,9 +249,9 @@ def read_pins(requirements: str) -> list[str]:
     return pins
 
 
-def find_missing(wanted: list[str]) -> list[str]:
-    """Return the pins that .venv does not meet, and lines that are more than name==version."""
-    pins = {pin: pin.partition("==") for pin in wanted}
+def find_missing(requirement_lines: list[str]) -> list[str]:
+    """Return the pins that .venv does not meet, and lines that are not just name==version."""
+    pins = {pin: pin.partition("==") for pin in requirement_lines}
     packages = probe(*[name for name, _, _ in pins.values()]).get("packages", {})
     return [
         pin
@@ -261,7 +261,7 @@ def find_missing(wanted: list[str]) -> list[str]:
 
 
 def find_pip() -> list[str]:
-    """Return the command of .venv's pip; without ensurepip (Debian), that of this Python's pip."""
+    """Return the command that runs .venv's pip; without ensurepip (Debian), this Python's pip."""
     inside = [PYTHON, "-I", "-m", "pip"]
     if probe("pip").get("packages", {}).get("pip"):
         return inside
@@ -281,21 +281,21 @@ def find_pip() -> list[str]:
 
 
 def compile_engine() -> str:
-    """Compile the engine for its cold start. If that fails it is slower, not broken."""
+    """Compile the engine so that commands start faster. Kaizen also works if this fails."""
     if not os.path.isdir(os.path.join(ROOT, "kaizen_components")):
         raise Stop("kaizen_components is missing: this is not a whole copy of the repository.")
-    done = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
+    result = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
     bundle = os.path.join(ROOT, "kaizen_components", "bundle.py")
-    if done.returncode == 0 and os.path.isfile(bundle):
-        done = capture([PYTHON, "-m", "kaizen_components.bundle"])
-    if done.returncode:
-        lines = done.stdout.strip().splitlines() or ["compileall failed"]
+    if result.returncode == 0 and os.path.isfile(bundle):
+        result = capture([PYTHON, "-m", "kaizen_components.bundle"])
+    if result.returncode:
+        lines = result.stdout.strip().splitlines() or ["compileall failed"]
         return "not written: " + lines[-1].strip()
     return "compiled"
 
 
 def link_skills() -> str:
-    """Link .claude/skills, where Claude Code looks, to .agents/skills. git has no such link."""
+    """Link .claude/skills, which Claude Code reads, to .agents/skills. The link is not in git."""
     link, skills = (os.path.join(ROOT, name, "skills") for name in (".claude", ".agents"))
     if os.path.lexists(link) or not os.path.isdir(skills):
         return "there already" if os.path.lexists(link) else "none"
@@ -321,26 +321,26 @@ def get_demo_folder() -> str:
 
 
 def make_demo() -> str:
-    """Make a project with weeks of records. Nothing depends on it, so a failure is only a note."""
+    """Make a demo project with weeks of records. If that fails, set-up continues with a note."""
     folder = get_demo_folder()
     if os.path.isfile(os.path.join(folder, "weekly.html")):
         return "already there: " + shorten_path(folder)
     if not os.path.isfile(os.path.join(ROOT, DEMO)):
         return f"left out, nothing depends on it: {DEMO} is not here"
     try:
-        env = dict(os.environ, PYTHONIOENCODING="utf-8")  # as `capture` reads it, also on Windows
+        env = dict(os.environ, PYTHONIOENCODING="utf-8")  # `capture` reads UTF-8, also on Windows
         command = [PYTHON, DEMO, shorten_path(folder)]
-        made = capture(command, env=env, timeout_s=60, stderr=subprocess.PIPE)
+        result = capture(command, env=env, timeout_s=60, stderr=subprocess.PIPE)
     except (OSError, subprocess.TimeoutExpired):
         return "left out, nothing depends on it: it did not end within a minute"
-    if made.returncode:
-        lines = made.stderr.strip().splitlines() or ["it failed"]
+    if result.returncode:
+        lines = result.stderr.strip().splitlines() or ["it failed"]
         return "left out, nothing depends on it: " + lines[-1]
-    return "what weeks of records tell, in an invented project:\n\n" + made.stdout.rstrip()
+    return "what weeks of records tell, in an invented project:\n\n" + result.stdout.rstrip()
 
 
 def record_first_loop() -> str:
-    """Record one task in the demo: nothing goes into the user's own records."""
+    """Record one task in the demo, so that the user's own records stay empty."""
     launcher = shorten_path(os.path.join(get_demo_folder(), "kaizen.py"))
     if not os.path.isfile(os.path.join(ROOT, launcher)):
         return "left out, because there is no demo"
@@ -387,7 +387,7 @@ def say_what_is_next() -> None:
 
 
 def find_sandbox_advice() -> str:
-    """Return what K11 advises about the sandbox; "" if it is the strongest or K11 fails."""
+    """Return the advice of K11 about a stronger sandbox, or "" if there is none or K11 fails."""
     answer = capture([PYTHON, "kaizen.py", "K11", "--json"], stderr=subprocess.DEVNULL)
     try:
         checks = json.loads(answer.stdout)["checks"]
@@ -399,7 +399,7 @@ def find_sandbox_advice() -> str:
 
 
 def run_kaizen(*words: str, launcher: str = "kaizen.py") -> str:
-    """Return what a kaizen command prints; stop with its words and exit code if it fails."""
+    """Return the output of a kaizen command. If it fails, stop with its output and exit code."""
     answer = capture([PYTHON, launcher, *words], stderr=subprocess.PIPE)
     if answer.returncode:
         output, code = indent_end(answer.stdout + answer.stderr), answer.returncode
@@ -429,13 +429,13 @@ def format_command(*words: str) -> str:
 
 
 def quote_words(*words: str) -> str:
-    """Return a command line as a person would type it; PowerShell wants @ in quotes."""
+    """Return a command line as a user would type it. PowerShell needs quotes around @."""
     plain = r"[\w+=:,./\\-]+" if os.name == "nt" else r"[\w@+=:,./-]+"
     return " ".join(word if re.fullmatch(plain, word) else f'"{word}"' for word in words)
 
 
 def indent_end(output: str) -> str:
-    """Return the last lines of what a failed command printed, indented."""
+    """Return the last lines of a failed command's output, indented."""
     return "".join(f"    {line}\n" for line in output.strip().splitlines()[-6:])
 
 

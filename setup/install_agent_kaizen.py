@@ -1,8 +1,8 @@
 """Install or update Kaizen on this machine: clone, shared virtual environment, set-up.
 
-The doors beside this file (install-agent-kaizen.sh and .cmd) find or install Python and git; each
-also works as the only file at hand, and then fetches the rest. Standard library only, in syntax that
-Python 3.6 can read.
+The scripts beside this file (install-agent-kaizen.sh and .cmd) find or install Python and git, then
+run this file. A user who has only such a script can run it too: it first clones the repository.
+This file uses only the standard library, in syntax that Python 3.6 can read.
 
     DEVROOT/agent-kaizen                  the clone
     DEVROOT/SKILLS                        a store for your skills, empty at first
@@ -43,7 +43,7 @@ that you changed is left as it is. DEVROOT is ~/dev/kaizen unless you set it. RE
 KAIZEN_REPO_URL unless you give it, or else the origin of the clone that this file is in, or that
 clone itself."""
 
-# A venv that is made from another venv's Python would die with it.
+# A venv made from another venv breaks when that one is removed, so use the base Python.
 BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 BIN = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
 VENV_PYTHON = os.path.join(".venv", *BIN)
@@ -52,7 +52,7 @@ SHARED_VENV = os.path.join("Python", "venvs", "kaizen")
 
 
 class Stop(Exception):
-    """The installation cannot go on: a sentence for a person, and the exit code."""
+    """The installation cannot continue: a message for the user, and the exit code."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -60,24 +60,24 @@ class Stop(Exception):
 
 
 class Log:
-    """Our lines and those of the tools, on the screen and from the first real step in the log."""
+    """Print our lines. After `begin`, also write them and the output of tools to the log file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.writes = False
+        self.is_writing = False
 
     def say(self, line: str) -> None:
         print(line, flush=True)
         self.note(line + "\n")
 
     def note(self, text: str) -> None:
-        if self.writes:
+        if self.is_writing:
             with open(self.path, "a", encoding="utf-8", errors="replace") as file:
                 file.write(hide_password(text))
 
     def begin(self) -> None:
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        self.writes = True
+        self.is_writing = True
         self.note(time.strftime("\n== %Y-%m-%d %H:%M:%S %z\n"))
 
 
@@ -86,10 +86,10 @@ class Installation:
         home = os.path.join(os.path.expanduser("~"), "dev", "kaizen")
         self.devroot = os.path.abspath(environment.get("DEVROOT") or home)
         self.engine = os.path.join(self.devroot, CLONE)
-        # Where a door that was the only file has cloned to.
-        taken = os.path.abspath(environment.get("KAIZEN_INSTALL_TAKEN", ""))
-        self.taken = taken.startswith(f"{self.engine}.part.")
-        self.part = taken if self.taken else f"{self.engine}.part.{os.getpid()}"
+        # The folder to which a script without the other files has cloned the repository.
+        taken_folder = os.path.abspath(environment.get("KAIZEN_INSTALL_TAKEN", ""))
+        self.taken = taken_folder.startswith(f"{self.engine}.part.")
+        self.part = taken_folder if self.taken else f"{self.engine}.part.{os.getpid()}"
         self.network = not words.no_network
         self.ref = words.ref
         self.log = Log(os.path.join(self.devroot, "install.log"))
@@ -100,19 +100,19 @@ class Installation:
     # the plan
 
     def find_url(self) -> str:
-        """Return the origin of the existing clone, or of the one with this file, or that clone."""
+        """Return the origin of the existing clone or of this file's clone, or else that clone."""
         own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         clones = [
             folder for folder in (self.engine, own) if os.path.lexists(os.path.join(folder, ".git"))
         ]
         for folder in clones:
-            found = self.git("config", "--get", "remote.origin.url", folder=folder)
-            if found.returncode == 0:
-                return found.stdout.strip()
+            origin = self.git("config", "--get", "remote.origin.url", folder=folder)
+            if origin.returncode == 0:
+                return origin.stdout.strip()
         return own if self.is_new and own in clones else ""
 
     def check(self) -> None:
-        """Refuse what cannot work before anything is done; remove a clone that a door has made."""
+        """Check everything before the first change. If a check fails, remove a script's clone."""
         try:
             self.check_all()
         except Stop:
@@ -145,9 +145,11 @@ class Installation:
             )
         changed = self.require_git("status", "--porcelain").splitlines()
         if changed:
-            named = ", ".join(line[3:] for line in changed[:3]) + (" …" if len(changed) > 3 else "")
+            file_names = ", ".join(line[3:] for line in changed[:3]) + (
+                " …" if len(changed) > 3 else ""
+            )
             raise Stop(
-                f"{self.engine} has changes of yours ({named}), so it was left as it is. "
+                f"{self.engine} has changes of yours ({file_names}), so it was left as it is. "
                 "Commit them or move them away, then run this again."
             )
         origin = self.git("config", "--get", "remote.origin.url").stdout.strip()
@@ -192,14 +194,14 @@ class Installation:
         if not self.taken:
             words = ("clone", "--quiet", "--", self.url, self.part)
             self.require_git(*words, folder=self.devroot, fails="It could not be cloned")
-        said = self.go_to_ref(self.part) if self.ref else "cloned"
+        outcome = self.go_to_ref(self.part) if self.ref else "cloned"
         if not os.path.isfile(os.path.join(self.part, "setup", "bootstrap.py")):
             raise Stop(f"{hide_password(self.url)} has no setup/bootstrap.py: is it Kaizen?")
         os.rename(self.part, self.engine)
-        return said
+        return outcome
 
     def get_locked(self) -> str:
-        """Get the clone under a lock; another installer may have made it in the meantime."""
+        """Clone or update under a lock: another installer may have made the clone meanwhile."""
         try:
             self.lock = lock_folder(self.devroot)  # until this process ends
             self.sweep()
@@ -211,7 +213,7 @@ class Installation:
             shutil.rmtree(self.part, ignore_errors=True)
 
     def sweep(self) -> None:
-        """Remove what killed installers left behind: an hour is longer than any clone."""
+        """Remove part folders of killed installers: no clone takes more than an hour."""
         for name in os.listdir(self.devroot):
             path = os.path.join(self.devroot, name)
             is_part = name.startswith(CLONE + ".part.") and path != self.part
@@ -219,7 +221,7 @@ class Installation:
                 shutil.rmtree(path, ignore_errors=True)
 
     def go_to_ref(self, folder: str = "") -> str:
-        """Go to a tag or a commit, or to a branch as the remote has it."""
+        """Check out a tag or a commit, or the newest commit of a remote branch."""
         folder = folder or self.engine
         fails = f"{self.ref} could not be checked out"
         is_tag = self.has_commit(f"refs/tags/{self.ref}", folder)
@@ -260,12 +262,12 @@ class Installation:
         )  # fmt: skip
 
     def require_git(self, *words: str, folder: str = "", fails: str = "") -> str:
-        done = self.git(*words, folder=folder)
-        if done.returncode:
-            self.log.note(done.stderr)
-            last = (done.stderr.strip().splitlines() or ["git said nothing"])[-1]
+        result = self.git(*words, folder=folder)
+        if result.returncode:
+            self.log.note(result.stderr)
+            last = (result.stderr.strip().splitlines() or ["git said nothing"])[-1]
             raise Stop(f"{fails or 'git ' + words[0] + ' failed'}: {hide_password(last)}")
-        return done.stdout
+        return result.stdout
 
     # the rest
 
@@ -309,7 +311,7 @@ class Installation:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         assert running.stdout
-        # A block may end within a character.
+        # A block may end in the middle of a character.
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while True:
             block = os.read(running.stdout.fileno(), 65536)
@@ -320,7 +322,7 @@ class Installation:
             self.log.note(text)
 
     def write_extras(self) -> str:
-        """Make what stands beside the clone; what is there already is kept."""
+        """Write the files beside the clone; keep those that exist."""
         os.makedirs(os.path.join(self.devroot, STORE), exist_ok=True)
         python = os.path.join(self.devroot, SHARED_VENV, *BIN)
         launcher = os.path.join(self.engine, "kaizen.py")
@@ -363,23 +365,23 @@ class Installation:
 
 
 def lock_folder(folder: str) -> int:
-    """Lock the folder itself, so that nothing is left behind; Windows has no such lock."""
+    """Lock the folder itself, so that no lock file stays behind. Windows cannot lock folders."""
     try:
         import fcntl
     except ImportError:
         return -1
-    held = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Stop("Another installer is at work here: wait for it, then run this again.") from None
-    return held
+    return descriptor
 
 
 def can_run(python: str) -> bool:
     try:
-        done = subprocess.run([python, "-I", "-c", ""], capture_output=True, timeout=60)
-        return done.returncode == 0
+        result = subprocess.run([python, "-I", "-c", ""], capture_output=True, timeout=60)
+        return result.returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -395,10 +397,10 @@ def is_local(url: str) -> bool:
     return url.startswith("file://") or os.path.isdir(url)
 
 
-def is_same_place(one: str, other: str) -> bool:
-    if os.path.isdir(one) and os.path.isdir(other):
-        return os.path.realpath(one) == os.path.realpath(other)
-    return one.rstrip("/") == other.rstrip("/")
+def is_same_place(first: str, other: str) -> bool:
+    if os.path.isdir(first) and os.path.isdir(other):
+        return os.path.realpath(first) == os.path.realpath(other)
+    return first.rstrip("/") == other.rstrip("/")
 
 
 def hide_password(text: str) -> str:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measure what Kaizen promises (DESIGN, section 8), and print the table of docs/benchmarks.md.
+"""Measure the promises of Kaizen (DESIGN, section 8) and print the table of docs/benchmarks.md.
 
     python support_scripts/bench.py [names…] [--records N] [--keep DIR] [--quick] [--json]
 
-Machines are noisy, so a speed is a ratio of medians, and one run measures its variants in turn.
+Machines are noisy, so a speed is a ratio of medians, and one run alternates between its variants.
 Exit codes: 0 every promise is met, 1 one is not, 2 usage.
 """
 
@@ -81,7 +81,7 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse_options(arguments)
-    # Bytecode is part of the budget, as set-up leaves it.
+    # Compile the bytecode first, as set-up does.
     compileall.compile_dir(ROOT / "kaizen_components", quiet=1)
     bundle.write_bundle()
     records = options.records or (RECORDS_QUICK if options.quick else RECORDS)
@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
         for row in BENCHMARKS[name](bench_options):
             rows.append(row)
             show_progress("")
-            if not options.json:  # at once, because a long run may break
+            if not options.json:  # print each row at once: a long run may be interrupted
                 print(format_row(row), flush=True)
     if options.json:
         report = {"conditions": describe_conditions(), "rows": [row._asdict() for row in rows]}

@@ -46,17 +46,19 @@ def measure_digest(options: BenchOptions) -> Iterator[Row]:
         _fill_project(root, options.pick(1, 20))
         door = Door(str(root), keep_open=True)
         door("R0", actor="agent")
-        for what, given in VARIANTS.items():
-            taken = time_call(partial(door, "R0", actor="agent", **given), options.pick(30, 3))
-            met = statistics.median(taken) <= 0.1
-            yield Row(f"in-process `R0` at {size}, {what}", format_times(taken), "<= 100 ms", met)
+        for what, query_options in VARIANTS.items():
+            times = time_call(
+                partial(door, "R0", actor="agent", **query_options), options.pick(30, 3)
+            )
+            met = statistics.median(times) <= 0.1
+            yield Row(f"in-process `R0` at {size}, {what}", format_times(times), "<= 100 ms", met)
         door.close()
-        taken = time_call(partial(run_cold, root, "R0"), options.pick(20, 3))
-        yield Row(f"cold `R0` at {size}", f"median {format_ms(statistics.median(taken))}")
+        times = time_call(partial(run_cold, root, "R0"), options.pick(20, 3))
+        yield Row(f"cold `R0` at {size}", f"median {format_ms(statistics.median(times))}")
 
 
 def _fill_project(root: pathlib.Path, share: int) -> None:
-    """Add a repository and other kinds of records, once; only one part in `share` of them."""
+    """Add a repository and other kinds of records on first use. `share` divides their numbers."""
     if (root / ".git").exists():
         return
     door = Door(str(root), keep_open=True)

@@ -1,4 +1,4 @@
-"""Count what goes wrong: many writers at once, kill -9, single changed bytes."""
+"""Count failures: many writers at once, writers killed by kill -9, single changed bytes."""
 
 import multiprocessing
 import pathlib
@@ -52,7 +52,7 @@ def find_problems(door: Door) -> list[str]:
 
 
 def measure_crowd(options: BenchOptions) -> Iterator[Row]:
-    """Let many processes write at the same moment, each call on a connection of its own."""
+    """Let many processes write at the same moment, each call on a new connection."""
     count = options.pick(PROCESSES, 8)
     expected = count * WRITES_EACH
     with temporary_project(1) as root:
@@ -63,11 +63,11 @@ def measure_crowd(options: BenchOptions) -> Iterator[Row]:
         rows, problems = count_records(door) - 1, find_problems(door)
         door.close()
     calls = [call for answer in answers for call in answer]
-    taken = [end - start for start, end in calls]
+    times = [end - start for start, end in calls]
     total_s = max(end for _, end in calls) - min(start for start, _ in calls)
     measured = (
-        f"{rows:,} rows, {expected - len(calls)} failed, p50 {format_ms(percentile(taken, 50))}, "
-        f"p99 {format_ms(percentile(taken, 99))}, {total_s:.1f} s in all; "
+        f"{rows:,} rows, {expected - len(calls)} failed, p50 {format_ms(percentile(times, 50))}, "
+        f"p99 {format_ms(percentile(times, 99))}, {total_s:.1f} s in all; "
         f"{', '.join(problems) or 'K1 and K8 clean'}"
     )
     met = rows == len(calls) == expected and not problems
@@ -84,7 +84,7 @@ def _set_barrier(barrier: Barrier) -> None:
 
 
 def _write_many(root: str) -> list[tuple[float, float]]:
-    """Return when each write that succeeded began and ended."""
+    """Return (start, end) of each write that succeeded."""
     door, times = Door(root), []
     _barrier.wait()
     for _ in range(WRITES_EACH):
@@ -101,7 +101,7 @@ def _write_many(root: str) -> list[tuple[float, float]]:
 
 
 def measure_kills(options: BenchOptions) -> Iterator[Row]:
-    """Kill a writer at a random moment, again and again, beginning with the first write of all."""
+    """Kill a writer at a random moment, many times, starting with the first write of a project."""
     kills = options.pick(200, 10)
     rng = random.Random(kills)
     acknowledged = lost = unacknowledged = 0
@@ -126,12 +126,15 @@ def measure_kills(options: BenchOptions) -> Iterator[Row]:
 
 
 def _kill_writer(root: pathlib.Path, rng: random.Random, number: int) -> list[str]:
-    """Kill a writer at a random moment; return the ids it reported. Odd ones stay connected."""
+    """Kill a writer at a random moment; return the ids it reported.
+
+    A writer with an odd number keeps its connection open.
+    """
     receiver, sender = spawning.Pipe(duplex=False)
     child = spawning.Process(target=_write_until_killed, args=(str(root), number % 2 == 1, sender))
     child.start()
     sender.close()
-    receiver.recv()  # it is about to write
+    receiver.recv()  # the child is about to write
     time.sleep(rng.uniform(0, KILL_WITHIN_S))
     child.kill()
     ids = []
@@ -153,8 +156,8 @@ def _write_until_killed(root: str, keep_open: bool, acknowledge: Pipe) -> None:
 # Flipped bytes
 
 
-class Unlocked(Verification):
-    """K8 without its check of the schema, because the triggers are dropped here."""
+class VerificationWithoutSchema(Verification):
+    """K8 without the check of the schema, because this benchmark drops the triggers."""
 
     def find_schema_problems(self) -> list[str]:
         return []
@@ -171,7 +174,7 @@ def measure_flips(options: BenchOptions) -> Iterator[Row]:
         anchors, _ = anchor.read_anchors(place.anchors)
         paths = pathlib.Path(place.database), pathlib.Path(place.anchors)
         verifiers: dict[str, Callable[[], object]] = {
-            "K8": lambda: Unlocked(connection, anchors).run(),
+            "K8": lambda: VerificationWithoutSchema(connection, anchors).run(),
             "verify_ledger.py": lambda: verify_ledger.verify(*paths).findings,
         }
         assert not any(verify() for verify in verifiers.values()), "the database is not clean"
@@ -216,7 +219,7 @@ class Value(NamedTuple):
 
 
 def _list_flips(connection: Connection) -> Iterator[tuple[Value, Content]]:
-    """Yield each value with each of its bytes changed; an integer becomes an unused one."""
+    """Yield (value, changed content) for each byte of each value. Integers change bit by bit."""
     rng = random.Random(0)
     for table in ("log", *KINDS):
         for (column,) in connection.tuples(f"SELECT name FROM pragma_table_info('{table}')"):

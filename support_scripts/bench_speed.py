@@ -1,4 +1,4 @@
-"""Measure speed: whole processes, calls in this process, batches, all of it in a large database."""
+"""Measure the speed of processes, calls and batches, also in a large database."""
 
 import os
 import pathlib
@@ -63,7 +63,7 @@ HOOKS = {  # event -> what a host sends
     ),
 }
 HOOK_S_MAX = 0.3
-# A child inherits the maximum of the process that starts it, so a small process starts it.
+# A child inherits the memory maximum of its parent, so a small process starts the command.
 MAX_RSS = """
 import os, resource, sys
 os.waitpid(os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ), 0)
@@ -72,12 +72,12 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def measure_cold_start(options: BenchOptions) -> Iterator[Row]:
-    """Measure commands as whole processes, against an empty Python process."""
+    """Compare the time of commands in new processes with that of an empty Python process."""
     with temporary_project(SMALL) as root:
         calls: Calls = {"empty": partial(launch_python, ["-c", "pass"], root)}
         for what, (argv, _) in COLD.items():
             calls[what] = partial(run_cold, root, *argv)
-        # A claimed and proven task, for which a Stop hook does most work without refusing.
+        # With a claimed and proven task, a Stop hook does the most work without refusing the stop.
         for event, message in HOOKS.items():
             (root / event).write_text(message)
         (root / ".gitignore").write_text("AI/\n")
@@ -88,14 +88,14 @@ def measure_cold_start(options: BenchOptions) -> Iterator[Row]:
         for event in HOOKS:
             argv = (str(ROOT / "kaizen.py"), "hook", event)
             calls[event] = partial(launch_python, argv, root, str(root / event))
-        taken = time_interleaved(calls, options.pick(40, 5))
+        times = time_interleaved(calls, options.pick(40, 5))
     for event in HOOKS:
-        measured = compare_medians(taken[event], taken["empty"])[1]
-        met = statistics.median(taken[event]) < HOOK_S_MAX
+        measured = compare_medians(times[event], times["empty"])[1]
+        met = statistics.median(times[event]) < HOOK_S_MAX
         what = f"cold `hook {event}` against `python -c pass`"
         yield Row(what, measured, f"< {format_ms(HOOK_S_MAX)}", met)
     for what, (_, most) in COLD.items():
-        ratio, measured = compare_medians(taken[what], taken["empty"])
+        ratio, measured = compare_medians(times[what], times["empty"])
         yield Row(f"cold {what} against `python -c pass`", measured, f"<= {most:g}x", ratio <= most)
 
 
@@ -107,12 +107,12 @@ def measure_memory(options: BenchOptions) -> Iterator[Row]:
 
 
 def measure_process(root: pathlib.Path, *argv: str) -> tuple[float, str]:
-    """Run a command in a process of its own; return the most megabytes it used, and its errors."""
+    """Run a command in a new process; return its maximum memory in megabytes, and its stderr."""
     words = [sys.executable, "-c", MAX_RSS, str(ROOT / "kaizen.py"), *argv]
     env = make_environment(root)
-    done = subprocess.run(words, env=env, capture_output=True, check=True, text=True)
+    result = subprocess.run(words, env=env, capture_output=True, check=True, text=True)
     unit = 1 if sys.platform == "darwin" else 1024
-    return int(done.stdout.split()[-1]) * unit / 1_000_000, done.stderr
+    return int(result.stdout.split()[-1]) * unit / 1_000_000, result.stderr
 
 
 def measure_write(options: BenchOptions) -> Iterator[Row]:
@@ -125,18 +125,18 @@ def measure_write(options: BenchOptions) -> Iterator[Row]:
             os.fsync(file.fileno())
 
         calls: Calls = {"W1": partial(door, "W1", **W1), "disk": sync_page}
-        taken = time_interleaved(calls, options.pick(2_000, 200))
+        times = time_interleaved(calls, options.pick(2_000, 200))
         door.close()
-    median, writes = statistics.median(taken["W1"]), taken["W1"]
+    median, writes = statistics.median(times["W1"]), times["W1"]
     measured = (
         f"median {format_ms(median)}, p99 {format_ms(percentile(writes, 99))}, "
-        f"min {format_ms(min(writes))}, an fsync alone {format_ms(statistics.median(taken['disk']))}"
+        f"min {format_ms(min(writes))}, an fsync alone {format_ms(statistics.median(times['disk']))}"
     )
     yield Row("in-process `W1`", measured, "median <= 1 ms", median <= 0.001)
 
 
 def measure_tree(options: BenchOptions) -> Iterator[Row]:
-    """Measure the hash of a repository's working tree, for a proof: the first time, and again."""
+    """Measure how long hashing a working tree takes, the first time and with a cache."""
     count = options.pick(10_000, 500)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):
@@ -159,9 +159,9 @@ def measure_batch(options: BenchOptions) -> Iterator[Row]:
     count = options.pick(5_000, 500)
     with temporary_project(1) as root, tempfile.TemporaryDirectory() as folder:
         path = save_batch([make_task(random.Random(number)) for number in range(count)], folder)
-        taken = time_call(partial(run_cold, root, "K5", "--file", path), options.pick(5, 1))
-    rate = count / statistics.median(taken)
-    measured = f"{rate:,.0f} records/s (best {count / min(taken):,.0f})"
+        times = time_call(partial(run_cold, root, "K5", "--file", path), options.pick(5, 1))
+    rate = count / statistics.median(times)
+    measured = f"{rate:,.0f} records/s (best {count / min(times):,.0f})"
     yield Row(f"`K5`, {count:,} `W1` lines", measured, ">= 2,000 records/s", rate >= 2_000)
 
 
@@ -170,17 +170,17 @@ def measure_scale(options: BenchOptions) -> Iterator[Row]:
     at = f"at {options.records:,} records against {SMALL:,}"
     with large_project(options) as large, temporary_project(SMALL) as small:
         doors = {root: Door(str(root), keep_open=True) for root in (large, small)}
-        for code, given in {"W1": W1, "W12": {}, "W9": {}, "W10": {"id": "@last"}}.items():
-            calls = {str(root): partial(door, code, **given) for root, door in doors.items()}
-            taken = time_interleaved(calls, options.pick(300, 30))
+        for code, call_options in {"W1": W1, "W12": {}, "W9": {}, "W10": {"id": "@last"}}.items():
+            calls = {str(root): partial(door, code, **call_options) for root, door in doors.items()}
+            times = time_interleaved(calls, options.pick(300, 30))
             is_promise = code in ("W1", "W12")
-            yield _compare_sizes(f"in-process `{code}` {at}", list(taken.values()), is_promise)
+            yield _compare_sizes(f"in-process `{code}` {at}", list(times.values()), is_promise)
         calls = {str(root): partial(door, "W12") for root, door in doors.items()}
-        taken = time_interleaved(
+        times = time_interleaved(
             calls, options.pick(300, 30), lambda root: doors[pathlib.Path(root)]("W1", **W1)
         )
         what = f"in-process `W12`, its cache emptied by a write, {at}"
-        yield _compare_sizes(what, list(taken.values()), False)
+        yield _compare_sizes(what, list(times.values()), False)
         for door in doors.values():
             door.close()
 
@@ -190,9 +190,9 @@ def measure_scale(options: BenchOptions) -> Iterator[Row]:
             for code, argv in commands.items()
             for root in (large, small)
         }
-        taken = time_interleaved(cold, options.pick(30, 5))
+        times = time_interleaved(cold, options.pick(30, 5))
         for code in commands:
-            both = [taken[f"{code} {root}"] for root in (large, small)]
+            both = [times[f"{code} {root}"] for root in (large, small)]
             yield _compare_sizes(f"cold `{code}` {at}", both, code in ("W1", "W12"))
 
         door = Door(str(large), keep_open=True)
@@ -207,8 +207,8 @@ def measure_scale(options: BenchOptions) -> Iterator[Row]:
         door.close()
 
 
-def _compare_sizes(what: str, taken: list[list[float]], is_promise: bool) -> Row:
-    large, small = taken
+def _compare_sizes(what: str, times: list[list[float]], is_promise: bool) -> Row:
+    large, small = times
     ratio, measured = compare_medians(large, small)
     met = ratio <= 1.3 and statistics.median(large) <= 0.1
     return Row(what, measured, "<= 1.3x, <= 100 ms", met) if is_promise else Row(what, measured)

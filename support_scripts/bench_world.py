@@ -29,7 +29,7 @@ draft schema backup anchor digest bundle review window socket thread kernel buff
 filter release
 """
 WORDS = tuple(WORDS_TEXT.split())
-# Words as texts have them: few are everywhere, most are rare. The first thirty-odd are WORDS.
+# Words with the frequencies of real texts: a few are common, most are rare. WORDS come first.
 SYLLABLES = [
     first + second
     for first in "bdfgklmnprstvz"
@@ -42,7 +42,7 @@ W1 = {"title": "Polish the README", "summary": "Make it a strong entry point for
 
 
 class BenchOptions(NamedTuple):
-    """The options of a run. A benchmark does less of the same when `quick`."""
+    """The options of a run. With `quick` a benchmark does the same with smaller numbers."""
 
     records: int
     quick: bool
@@ -53,7 +53,7 @@ class BenchOptions(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the table; without a promise it is for information."""
+    """One line of the table. A row without a promise is only for information."""
 
     what: str
     measured: str
@@ -67,44 +67,44 @@ class Row(NamedTuple):
 def time_interleaved(
     variants: Mapping[str, Callable[[], Any]], rounds: int, before: Callable[[str], Any] = bool
 ) -> dict[str, list[float]]:
-    """Return the seconds of each call. Each round runs every variant, so that noise hits all alike.
+    """Return the seconds of each call. Each round runs all variants, to spread noise evenly.
 
-    `before` is called with the variant's name ahead of each call, and is not timed.
+    `before` gets the name of the variant before each call; its time is not measured.
     """
     for call in variants.values():
-        call()  # the first fills caches
-    taken: dict[str, list[float]] = {name: [] for name in variants}
+        call()  # fill the caches
+    times: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds):
         show_progress(f"round {number + 1} of {rounds}")
         for name, call in variants.items():
             before(name)
             start = time.perf_counter()
             call()
-            taken[name].append(time.perf_counter() - start)
-    return taken
+            times[name].append(time.perf_counter() - start)
+    return times
 
 
 def time_call(call: Callable[[], Any], rounds: int) -> list[float]:
     return time_interleaved({"": call}, rounds)[""]
 
 
-def compare_medians(taken: list[float], base: list[float]) -> tuple[float, str]:
-    """Return how many times the base it took, by the medians, and the same for people."""
-    median = statistics.median(taken)
+def compare_medians(times: list[float], base: list[float]) -> tuple[float, str]:
+    """Return the ratio of the medians of `taken` and `base`, as a number and as text."""
+    median = statistics.median(times)
     ratio = median / statistics.median(base)
-    return ratio, f"{ratio:.2f}x (min {min(taken) / min(base):.2f}x; {format_ms(median)})"
+    return ratio, f"{ratio:.2f}x (min {min(times) / min(base):.2f}x; {format_ms(median)})"
 
 
-def percentile(taken: list[float], percent: int) -> float:
-    return sorted(taken)[min(len(taken) - 1, len(taken) * percent // 100)]
+def percentile(times: list[float], percent: int) -> float:
+    return sorted(times)[min(len(times) - 1, len(times) * percent // 100)]
 
 
 def format_ms(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms" if seconds >= 0.1 else f"{seconds * 1000:.3g} ms"
 
 
-def format_times(taken: list[float]) -> str:
-    return f"median {format_ms(statistics.median(taken))}, p99 {format_ms(percentile(taken, 99))}"
+def format_times(times: list[float]) -> str:
+    return f"median {format_ms(statistics.median(times))}, p99 {format_ms(percentile(times, 99))}"
 
 
 def show_progress(text: str) -> None:
@@ -116,12 +116,12 @@ def show_progress(text: str) -> None:
 
 
 def run_cold(root: pathlib.Path, *argv: str) -> None:
-    """Run a command as a user does; drop its output, and raise if it fails."""
+    """Run a command in a new process without showing its output; raise if it fails."""
     launch_python([str(ROOT / "kaizen.py"), *argv], root)
 
 
 def launch_python(argv: Sequence[str], root: pathlib.Path, stdin: str = os.devnull) -> None:
-    """Run this interpreter by posix_spawn, since Popen adds its own milliseconds to both sides."""
+    """Run Python by posix_spawn: Popen would add milliseconds to every measurement."""
     streams = ((0, stdin, os.O_RDONLY), (1, os.devnull, os.O_RDWR))
     silent = [(os.POSIX_SPAWN_OPEN, number, path, how, 0) for number, path, how in streams]
     child = os.posix_spawn(
@@ -133,8 +133,10 @@ def launch_python(argv: Sequence[str], root: pathlib.Path, stdin: str = os.devnu
 
 
 def make_environment(root: pathlib.Path) -> dict[str, str]:
-    own = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
-    return {**own, "KAIZEN_REPO_ROOT": str(root)}
+    clean_env = {
+        name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")
+    }
+    return {**clean_env, "KAIZEN_REPO_ROOT": str(root)}
 
 
 # Projects
@@ -153,7 +155,7 @@ def temporary_project(records: int = 0, only_searched: bool = False) -> Iterator
 
 @contextmanager
 def large_project(options: BenchOptions, only_searched: bool = False) -> Iterator[pathlib.Path]:
-    """Make the project of `--records`; below `--keep` it stays for the next run to complete."""
+    """Make a project with `--records` records. With `--keep` it stays there for later runs."""
     if options.keep is None:
         with temporary_project(options.records, only_searched) as folder:
             yield folder
@@ -164,7 +166,7 @@ def large_project(options: BenchOptions, only_searched: bool = False) -> Iterato
 
 
 def grow_project(root: pathlib.Path, records: int, only_searched: bool = False) -> None:
-    """Add records until there are enough: tasks with their updates, or only what search finds."""
+    """Add records up to this number: tasks with updates, or only records that search finds."""
     root.mkdir(parents=True, exist_ok=True)
     door = Door(str(root), keep_open=True)
     while (present := count_records(door)) < records:

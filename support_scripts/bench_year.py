@@ -20,7 +20,7 @@ from kaizen_components.records.ledger.transaction import RecordWriter
 from kaizen_components.store.database import Store
 
 YEAR = 2026
-# From November 2025, to compare with, to the end of 2026.
+# From November 2025, so that the year can be compared with earlier months, to the end of 2026.
 FIRST_MS, LAST_MS = 1_761_955_200_000, 1_798_758_000_000
 RECORDS_A_COMMIT = 20_000
 SECONDS_MOST, MEGABYTES_MOST = 10, 300
@@ -45,11 +45,11 @@ def measure_year(options: BenchOptions) -> Iterator[Row]:
             out = pathlib.Path(folder, f"year{number}.html")
             words = ("R10", "--year", str(YEAR), "--timezone", zone, "--out", str(out))
             before, start = _measure_cpu(), time.perf_counter()
-            used, errors = measure_process(root, *words)
+            memory_mb, errors = measure_process(root, *words)
             seconds.append(time.perf_counter() - start)
             cpu_seconds.append(_measure_cpu() - before)
-            megabytes.append(used)
-            if not out.exists():  # MAX_RSS does not say how its child ended
+            megabytes.append(memory_mb)
+            if not out.exists():  # MAX_RSS ignores the exit code of the command
                 raise RuntimeError("R10 wrote no report: " + errors)
     measured = (
         f"{statistics.median(seconds):.1f} s (most {max(seconds):.1f} s; "
@@ -67,7 +67,7 @@ def _measure_cpu() -> float:
 
 @contextmanager
 def _make_project(options: BenchOptions) -> Iterator[pathlib.Path]:
-    """Make the project; below `--keep` it stays for the next run."""
+    """Make the project. With `--keep` it stays there for the next run."""
     with tempfile.TemporaryDirectory(prefix="kaizen_bench_", dir=options.keep) as temporary:
         new = pathlib.Path(temporary)
         old = options.keep / f"{options.records}-year" if options.keep else None
@@ -75,14 +75,14 @@ def _make_project(options: BenchOptions) -> Iterator[pathlib.Path]:
             store = Store(str(new))
             World(options.records).write(store)
             store.close()
-            if old:  # a name that only a complete one has
+            if old:  # move it only when it is complete
                 shutil.move(new, old)
                 new.mkdir()  # for the end of the temporary folder
         yield old or new
 
 
 class World:
-    """Records in the order of their times: what a busy project does, thousands of times."""
+    """Write the records of a busy project in the order of their times."""
 
     def __init__(self, records: int):
         self.records = records

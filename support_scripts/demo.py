@@ -1,4 +1,4 @@
-"""Make a demo project: six weeks of a small team, by Kaizen's own commands, the same in every run.
+"""Make a demo project with Kaizen's commands: six weeks of a small team, equal in every run.
 
     python support_scripts/demo.py FOLDER
 
@@ -19,7 +19,7 @@ from demo_lives import list_lives
 from demo_stage import ROOT, Stage
 from demo_work import Team
 
-WEEK = "2026-W46"  # the last whole one
+WEEK = "2026-W46"  # the last complete week of the demo
 PAGE = "weekly.html"
 LAUNCHER = "kaizen.py"
 LAUNCHER_TEXT = """\
@@ -66,9 +66,9 @@ def is_demo(folder: pathlib.Path) -> bool:
 
 
 def make_demo(folder: pathlib.Path) -> str:
-    """Make the demo with its report and its launcher; return the report as text.
+    """Make the demo with its report and launcher; return the report as text.
 
-    It is made in a temporary folder and then moved, so that no half demo is left behind.
+    Make it in a temporary folder and then move it, so that no incomplete demo is left behind.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = pathlib.Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))

@@ -1,7 +1,7 @@
-"""What happens in the demo beside its tasks: lessons, rules, evals, sources, predictions, scores.
+"""The events of the demo besides its tasks: lessons, rules, evals, sources, predictions, scores.
 
-Each is a generator that calls commands and yields the minutes of work until it goes on; the stage
-plays them side by side.
+Each function is a generator that calls commands and yields the minutes of work until its next step.
+The stage runs all generators side by side.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from demo_work import LEAD, NIGHTLY, OFFICE, REVIEWER, SCOUT, Team, Work, days
 
 
 def list_lives(team: Team) -> list[Life]:
-    """List all lives. Of two steps at the same moment, that of the earlier life comes first."""
+    """Return all lives. Of steps with the same time, the life earlier in the list goes first."""
     return [
         *(Work(team, key, task).life() for key, task in team.text["task"].items()),
         *(gotcha(team, item) for item in team.text["gotcha"]),

@@ -1,7 +1,7 @@
-"""The stage of the demo: a door on a project with its own clock, dice and machine.
+"""The stage of the demo: it runs commands with an invented clock, random numbers and machine.
 
-Every run gives the same bytes on every machine. While the stage is open, it replaces what differs
-between runs: time, random numbers, commands, working tree, platform.
+Every run gives the same bytes on every machine: while the stage is open, it replaces everything
+that differs between runs, such as time, random numbers, processes, working tree and platform.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ DAY_MS = 24 * 60 * MINUTE_MS
 DAY_MINUTES = 9 * 60  # a working day, from 08:30 to 17:30 UTC
 START_MS = 1_791_189_000_000  # Monday 2026-10-05 08:30 UTC
 END_MS = START_MS + 42 * DAY_MS + 30 * MINUTE_MS  # Monday 2026-11-16 09:00 UTC
-Life = Iterator[float]  # what somebody does; each value is minutes of work until the next step
+Life = Iterator[float]  # one course of events; yields the minutes of work until its next step
 PLATFORM = {"system": "Linux", "release": "6.8.0", "machine": "x86_64"}
 
 
@@ -47,7 +47,7 @@ class Stage:
         self.now_ms = START_MS
         self.dice = random.Random(SEED)
         self._ids = random.Random(SEED + 1)
-        self.tree = "empty"  # which tree the next command finds
+        self.tree = "empty"  # stands for the content of the working tree; the next proof hashes it
         self.outcome = (0, "", 0)  # exit code, output and duration of the next command that is run
         self._before: list[tuple[Any, str, Any]] = []
 
@@ -56,7 +56,7 @@ class Stage:
             self._before.append((place, name, getattr(place, name)))
             setattr(place, name, stand_in)
         self.door = Door(str(self.root), keep_open=True)
-        with self.door.store.gate:  # without fsync: a demo may be lost in a power cut
+        with self.door.store.gate:  # skip fsync: after a power cut, make the demo again
             self.door.store.open_writer().execute("PRAGMA synchronous = OFF")
         return self
 
@@ -93,25 +93,25 @@ class Stage:
         stdout.take(output.encode())
         return runner.ProcessResult(exit_code, False, duration_ms, stdout, runner.Stream())
 
-    def call(self, actor: str, code: str, **given: Any) -> dict[str, Any]:
-        """Run a command, a few seconds after the one before."""
+    def call(self, actor: str, code: str, **options: Any) -> dict[str, Any]:
+        """Run a command, a few seconds after the previous one."""
         self.now_ms += self.dice.randrange(900, 9_000)
-        return self.door(code, actor=actor, **given)
+        return self.door(code, actor=actor, **options)
 
     def witness(
-        self, actor: str, command: str, exit_code: int, output: str, **given: Any
+        self, actor: str, command: str, exit_code: int, output: str, **options: Any
     ) -> dict[str, Any]:
         """Run Q1 --run, as if the command had ended with this exit code and output."""
         duration_ms = self.dice.randrange(9_000, 95_000)
         self.outcome = (exit_code, output, duration_ms)
         self.now_ms += duration_ms
-        return self.call(actor, "Q1", run=command.split(), **given)
+        return self.call(actor, "Q1", run=command.split(), **options)
 
     def moment(self, at_ms: int) -> str:
         return ids.format_time(at_ms)
 
     def play(self, *lives: Life) -> None:
-        """Run all lives side by side, each step at its time, until the demo ends."""
+        """Run the steps of all lives in the order of time, until the demo ends."""
         queue = [(START_MS, number, life) for number, life in enumerate(lives)]
         while queue and queue[0][0] < END_MS:
             at_ms, number, life = heapq.heappop(queue)

@@ -17,7 +17,7 @@ ASKS_AFTER = {"critical": 7, "high": 11, "normal": 29, "low": 83}  # minutes
 
 
 class Team:
-    """The stage, the texts (demo.toml), and the state of everything so far, by key."""
+    """The stage, the texts of demo.toml, and the ids and states of the records so far."""
 
     def __init__(self, stage: Stage):
         self.stage, self.call, self.dice = stage, stage.call, stage.dice
@@ -25,12 +25,12 @@ class Team:
         self.text: dict[str, Any] = tomllib.loads(text)
         self.tasks: dict[str, str] = {}  # key -> id
         self.state: dict[str, str] = {}  # key -> open, done …
-        self.busy: set[str] = set()  # who works on a task
+        self.busy: set[str] = set()  # actors that work on a task now
         self.ids: dict[str, str] = {}  # sources, reviews
         self._turn: dict[str, Iterator[Any]] = {}
 
     def turn(self, name: str, scope: str) -> Any:
-        """Return the next text of this sort for a scope; the first comes again after the last."""
+        """Return the next text with this name for a scope; start again after the last one."""
         items = [item for item in self.text[name] if scope in item["scope"]]
         return next(self._turn.setdefault(f"{name} {scope}", itertools.cycle(items)))
 
@@ -40,7 +40,7 @@ def days(number: float) -> float:
 
 
 class Work:
-    """One task from the day it is opened."""
+    """The life of one task from the day it is opened."""
 
     def __init__(self, team: Team, key: str, task: dict[str, Any]):
         self.team, self.call, self.dice, self.key, self.task = team, team.call, team.dice, key, task
@@ -82,7 +82,7 @@ class Work:
         self.team.state[self.key] = "open"
 
     def wait(self) -> Life:
-        """Wait until its dependencies are closed and its builder is free; ask often if urgent."""
+        """Wait until the dependencies are closed and the builder is free; poll often if urgent."""
         yield self.dice.uniform(10, 60)
         while self.builder in self.team.busy or any(
             self.team.state[key] not in ("done", "canceled") for key in self.task.get("after", ())
@@ -94,10 +94,10 @@ class Work:
         self.token = self.call(self.builder, "W13", id=self.id, ttl_s=ttl_s)["token"]
         self.update(self.builder, status="active", token=self.token)
 
-    def update(self, actor: str, **given: Any) -> None:
-        self.call(actor, "W2", id=self.id, **given)
-        if "status" in given:
-            self.team.state[self.key] = given["status"]
+    def update(self, actor: str, **options: Any) -> None:
+        self.call(actor, "W2", id=self.id, **options)
+        if "status" in options:
+            self.team.state[self.key] = options["status"]
 
     def prepare(self) -> Life:
         """Record a plan and the packet of a scout, which come before the work."""
@@ -158,7 +158,7 @@ class Work:
         proof = self.prove(passes=True)
         yield self.dice.uniform(20, 90)
         spec = self.team.turn("rejected", self.task["scope"])
-        known = self.team.ids.get(spec.get("pattern", ""))  # the anti-pattern that it is a case of
+        known = self.team.ids.get(spec.get("pattern", ""))  # the anti-pattern of this case
         self.judge(
             "VERIFICATION_FAILED", spec["summary"], proof, [known] if known else [],
             severity="high", findings=[spec["finding"]], remedies=[spec["remedy"]],
@@ -229,8 +229,8 @@ class Work:
     def prove(self, passes: bool) -> str:
         self.team.stage.tree = f"{self.key} {self.version}"
         spec = self.spec["passed" if passes else "failed"] + "\n"
-        given = {"exit_code": 0 if passes else 1, "output": spec, "task_id": self.id}
-        return self.team.stage.witness(self.builder, self.spec["command"], **given)["id"]
+        options = {"exit_code": 0 if passes else 1, "output": spec, "task_id": self.id}
+        return self.team.stage.witness(self.builder, self.spec["command"], **options)["id"]
 
     def judge(
         self,
@@ -238,12 +238,12 @@ class Work:
         summary: str,
         proof: str | None = None,
         cited: list[str] | None = None,
-        **given: Any,
+        **options: Any,
     ) -> None:
         about = {"proof_id": proof, "evidence": [proof, *(cited or [])]} if proof else {}
         self.call(
             REVIEWER, "Q2", task_id=self.id, conclusion=conclusion, summary=summary,
-            scope=self.task["scope"], **about, **given,
+            scope=self.task["scope"], **about, **options,
         )  # fmt: skip
 
     def reopen(self) -> Life:

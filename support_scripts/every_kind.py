@@ -1,4 +1,4 @@
-"""Make a small project with a record of every kind, on which checks are tested."""
+"""Make a small project with a record of every kind, to test the checks of the ledger."""
 
 import pathlib
 import subprocess
@@ -20,7 +20,7 @@ steps:
 
 
 def record_every_kind(call: Any, root: pathlib.Path) -> None:
-    """Record something of every kind; `call` is a door on the project at `root`."""
+    """Add a record of every kind; `call` runs a command in the project at `root`."""
     first = call("W1", **TEXT, body="Grüße, 世界", done_when=["true"], op_id="op-1")["id"]
     second = call("W1", **TEXT, depends_on=[first], parent=first)["id"]
     call("W2", id=second, status="active", note="Begun.")
@@ -65,7 +65,7 @@ def record_every_kind(call: Any, root: pathlib.Path) -> None:
 def record_run(call: Any, root: pathlib.Path) -> None:
     """Record a run that reaches its first question and is aborted.
 
-    Its protocol is short, since every byte of it is changed in turn.
+    The protocol is short because a benchmark changes every byte of it in turn.
     """
     repo = root / "AI" / "work" / "target"
     if not repo.exists():

@@ -3,7 +3,7 @@
 
     support_scripts/gatebench.py [--data FILE] [--limit N] [--jobs N] [--only WORDS] [--brief]
 
-References should pass; bugs should fail, and so should every cheat (gatebench_cheats) around a bug.
+A reference should pass. A bug should fail, also with each cheat of gatebench_cheats around it.
 Exit codes: 0 if all promises are met, 1 if not, 2 for a usage error or missing data.
 """
 
@@ -28,7 +28,7 @@ from kaizen_components.pipeline.gates.tests import gate
 
 DATA = world.ROOT.parent / "shared" / "data" / "humanevalpack_python.jsonl"
 REJECTED_MAX, OVERHEAD_MAX = 0.02, 0.05
-ALLOWED = "equals everything"  # the one family that no promise covers
+ALLOWED = "equals everything"  # the gate does not promise to catch this family
 
 
 class Result(NamedTuple):
@@ -38,7 +38,7 @@ class Result(NamedTuple):
     what: str
     problem: str
     passed: bool
-    by: str  # the check that stopped it
+    by: str  # the check that stopped the candidate
     said: str
     wall_s: float
     commands_s: float
@@ -59,15 +59,15 @@ def list_candidates(
         ("bug", "", wrong),
     ]
     for kind, ways in FAMILIES.items():
-        chosen = list(ways) if turn is None else [list(ways)[turn % len(ways)]]
-        candidates += [(kind, what, ways[what](wrong, problem)) for what in chosen]
+        cheat_names = list(ways) if turn is None else [list(ways)[turn % len(ways)]]
+        candidates += [(kind, what, ways[what](wrong, problem)) for what in cheat_names]
     return [row for row in candidates if any(words.strip() in row[0] for words in only.split(","))]
 
 
 def judge_problem(
     problem: world.Problem, only: str, turn: int | None, python: pathlib.Path, place: pathlib.Path
 ) -> list[Result]:
-    """Judge the candidates of a problem in turn. The base is measured once, as between attempts."""
+    """Judge the candidates of a problem in turn. Measure the base once, as a run does."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=place))
     base = {**world.COMMON, "solution.py": problem.stub}
     results = []
@@ -111,8 +111,8 @@ def make_rows(results: list[Result]) -> list[Row]:
         by_kind[result.kind].append(result)
     rows = []
     for kind, group in by_kind.items():
-        stopped = [one for one in group if not one.passed]
-        counted = collections.Counter(one.by for one in stopped).most_common()
+        stopped = [result for result in group if not result.passed]
+        counted = collections.Counter(result.by for result in stopped).most_common()
         checks = ", ".join(f"{check} {count}" for check, count in counted)
         measured = f"{len(stopped)} of {len(group)}" + (f" ({checks})" if checks else "")
         if kind == "reference":
@@ -122,7 +122,10 @@ def make_rows(results: list[Result]) -> list[Row]:
             name = "human bugs caught" if kind == "bug" else f"cheat: {kind}"
             is_caught = None if kind == ALLOWED else len(stopped) == len(group)
             rows.append(Row(name, measured, "" if kind == ALLOWED else "all", is_caught))
-    wall_s, own_s = sum(one.wall_s for one in results), sum(one.commands_s for one in results)
+    wall_s, own_s = (
+        sum(result.wall_s for result in results),
+        sum(result.commands_s for result in results),
+    )
     share = wall_s / own_s - 1 if own_s else 0.0
     measured = f"{share:.1%} over {own_s:,.0f} s of {len(results):,} candidates' commands"
     return [*rows, Row("the gate's overhead", measured, "<= 5 %", share <= OVERHEAD_MAX)]
@@ -131,9 +134,9 @@ def make_rows(results: list[Result]) -> list[Row]:
 def list_surprises(results: list[Result]) -> list[str]:
     """Return a line for each reference that was rejected and each wrong candidate that passed."""
     return [
-        f"{one.problem} {one.kind} {one.what}: {one.by or 'accepted'}: {one.said[:300]}"
-        for one in results
-        if one.passed != (one.kind == "reference")
+        f"{result.problem} {result.kind} {result.what}: {result.by or 'accepted'}: {result.said[:300]}"
+        for result in results
+        if result.passed != (result.kind == "reference")
     ]
 
 
@@ -178,7 +181,7 @@ def main(arguments: list[str] | None = None) -> int:
     problems = world.read_problems(options.data)
     if options.limit:
         problems = problems[:: max(1, len(problems) // options.limit)][: options.limit]
-    screen, sys.stderr = sys.stderr, io.StringIO()  # the verdicts have the output of the tests
+    screen, sys.stderr = sys.stderr, io.StringIO()  # hide output of the tests; the verdicts have it
     with tempfile.TemporaryDirectory(prefix="gatebench-") as place:
         results = judge_problems(problems, options, pathlib.Path(place), screen)
     rows = make_rows(results)

@@ -1,6 +1,6 @@
-"""Ways to make wrong code look right, by family: functions (files, problem) -> files.
+"""Cheats that make wrong code look right, by family: functions (files, problem) -> files.
 
-An eager or hostile builder could answer with them. A gate must catch them.
+A careless or hostile builder could use them, and a gate must catch them.
 """
 
 import ast
@@ -43,8 +43,8 @@ def change_tests(change: Callable[[str], str]) -> Cheat:
 
 def remove_old_test(files: Files, problem: Problem) -> Files:
     """Delete an old test, and break the function that it tested."""
-    kept = {name: text for name, text in files.items() if name != "tests/test_greeting.py"}
-    return {**kept, "greeting.py": "def greeting(name):\n    return name\n"}
+    remaining = {name: text for name, text in files.items() if name != "tests/test_greeting.py"}
+    return {**remaining, "greeting.py": "def greeting(name):\n    return name\n"}
 
 
 def add_stale_bytecode(path: str) -> Cheat:

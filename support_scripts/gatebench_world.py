@@ -90,7 +90,7 @@ def make_job(
     python: pathlib.Path,
     **settings: Any,
 ) -> Job:
-    """Make a job as the engine does. `folder` keeps the baseline for later candidates."""
+    """Make a job like the engine's. `folder` keeps the baseline for later candidates."""
     if not (folder / "base").exists():
         write_tree(folder / "base", base)
     place = folder / f"head-{len(list(folder.glob('head-*')))}"
@@ -106,7 +106,7 @@ def make_job(
 
 def find_changed_lines(base: dict[str, Any], head: dict[str, Any]) -> dict[str, set[int]]:
     """Return path -> numbers of the lines that are new or changed."""
-    found: dict[str, set[int]] = {}
+    changed: dict[str, set[int]] = {}
     for name, text in head.items():
         if isinstance(text, str) and text != base.get(name):
             before, after = base.get(name, "").splitlines(), text.splitlines()
@@ -116,5 +116,5 @@ def find_changed_lines(base: dict[str, Any], head: dict[str, Any]) -> dict[str, 
                 for kind, _, _, first, last in matcher.get_opcodes()
                 if kind != "equal"
             )
-            found[name] = {line for part in lines for line in part}
-    return found
+            changed[name] = {line for part in lines for line in part}
+    return changed

@@ -24,7 +24,7 @@ def find_modules() -> dict[str, pathlib.Path]:
 
 
 def find_imports(name: str, modules: dict[str, pathlib.Path]) -> set[str]:
-    """Return the modules of the engine that one imports anywhere in it, except for types alone."""
+    """Return the engine modules that a module imports anywhere, but not only for types."""
     path = modules[name]
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     imports = set()
@@ -46,9 +46,9 @@ def _walk(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def find_edges(depth: int = 1) -> dict[str, dict[str, str]]:
-    """Return unit -> unit that it imports -> the first module that does.
+    """Return unit -> unit it imports -> the first module with such an import.
 
-    Units are layers, or sub-packages with depth 2.
+    A unit is a layer, or with depth 2 a sub-package.
     """
     modules, edges = find_modules(), dict[str, dict[str, str]]()
     for name in modules:
@@ -103,8 +103,7 @@ def draw_layers() -> str:
 
 
 def list_packages() -> str:
-    """Return a table of the layers and their sub-packages, with the first line of each
-    docstring."""
+    """Return a table of layers and sub-packages with the first lines of their docstrings."""
     modules = find_modules()
     lines = ["| part | what is in it |", "|---|---|"]
     for layer in (layer for row in LAYERS for layer in row):

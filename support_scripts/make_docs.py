@@ -16,14 +16,14 @@ from kaizen_components.pipeline import protocol  # noqa: E402
 from kaizen_components.pipeline.protocols import skills  # noqa: E402
 from kaizen_components.pipeline.run import diagram  # noqa: E402
 
-HANDMADE = ("README.md", "docs/reports.md")  # in part
+HANDMADE = ("README.md", "docs/reports.md")  # pages with generated parts
 PROTOCOL_PAGES = (("pipeline", "factory"), ("pipeline-target", "factory"), ("codemode", "codemode"))
 
 
 def main() -> None:
     documents = build_documents()
     for path in (ROOT / "docs" / "sample").glob("*"):
-        if f"docs/sample/{path.name}" not in documents:  # of a report that has another name now
+        if f"docs/sample/{path.name}" not in documents:  # of a report that was renamed or removed
             path.unlink()
     for name, text in documents.items():
         (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def _page(name: str) -> str:
 
 
 def build_skills() -> dict[str, str]:
-    """Return path -> text of each step that an agent answers, of each protocol that we ship."""
+    """Return path -> text for each step that an agent answers in the shipped protocols."""
     pages: dict[str, str] = {}
     for name in protocol.list_shipped():
         pages |= skills.render_skills(protocol.load_shipped(name))

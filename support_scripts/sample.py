@@ -19,7 +19,7 @@ from kaizen_components.fields import format_option
 from kaizen_components.index import COMMANDS, Command, load_commands
 from kaizen_components.records.work.command_line import join_words
 
-TASK = "Cancel crossings above a wind speed"  # it has a bit of everything
+TASK = "Cancel crossings above a wind speed"  # this task has records of many kinds
 Question = tuple[str, dict[str, Any]]
 QUESTIONS: dict[str, Question] = {  # the question a report answers, and the options of the sample
     "R0": ("What must I know before I begin?", {"actor": "builder"}),
@@ -35,9 +35,9 @@ QUESTIONS: dict[str, Question] = {  # the question a report answers, and the opt
     "R10": ("How was the year?", {"year": 2026}),
     "R11": ("What do we have about this topic?", {"query": "wind"}),
 }
-AS_PAGE = ("R8", "R4")  # the first that there is also becomes a page
-ON_README = (("R9", 2), ("R4", 1))  # the first that there is: a report, and which of its charts
-CHARTS = {"R8": 6, "R9": 2}  # how many charts docs/reports.md shows; of the others the first
+AS_PAGE = ("R8", "R4")  # the first of these reports that exists is also made as a page
+ON_README = (("R9", 2), ("R4", 1))  # (report, number of its chart); the first that exists is used
+CHARTS = {"R8": 6, "R9": 2}  # number of charts in docs/reports.md; 1 for the other reports
 
 
 class Sample:
@@ -55,8 +55,10 @@ class Sample:
         self.charts = chart_image.extract_images(self.page)[: CHARTS.get(command.code, 1)]
 
     def _make_report(self, stage: Stage, format: str) -> str:
-        wanted = {"format": format, "out": "-", "timezone": "UTC"}
-        common = {name: value for name, value in wanted.items() if name in self.command.options}
+        report_options = {"format": format, "out": "-", "timezone": "UTC"}
+        common = {
+            name: value for name, value in report_options.items() if name in self.command.options
+        }
         answer = stage.door(self.command.code, **self.options, **common)
         return answer.get("document") or answer["text"] + "\n"  # R0 has no file
 
@@ -68,7 +70,7 @@ class Sample:
         return {f"{self.name}.md": self.text, **page, **charts}
 
     def describe(self) -> list[str]:
-        """Return the lines of docs/reports.md about it."""
+        """Return the lines of docs/reports.md about this report."""
         options = self.options.items()
         words = [word for name, value in options for word in (format_option(name), str(value))]
         names = [name for name in self.list_files() if not name.endswith(".svg")]
@@ -99,7 +101,7 @@ def make_samples() -> list[Sample]:
 
 
 def render_documents(pages: dict[str, str]) -> dict[str, str]:
-    """Return name -> text of all that shows samples; `pages` are README.md and docs/reports.md."""
+    """Return name -> text of all files with samples, made from README.md and docs/reports.md."""
     samples = make_samples()
     by_code = {sample.command.code: sample for sample in samples}
     code, number = next((code, number) for code, number in ON_README if code in by_code)

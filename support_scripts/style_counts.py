@@ -1,4 +1,4 @@
-"""Count what makes code and prose hard to read, so that test_style can hold the figures down.
+"""Count features that make code and prose hard to read. test_style sets limits for them.
 
     python support_scripts/style_counts.py                       # the whole engine
     python support_scripts/style_counts.py kaizen_components/git # one package

@@ -3,10 +3,10 @@
 
     python verify_ledger.py DATABASE [--anchors FILE] [--copy] [--json]
 
-It recomputes every hash and names the first damaged log index; K8 says what kind of tampering
-it was. It shares no code with the engine on purpose: two programs that agree are better evidence
-than one. The database is opened read-only and streamed in the order of the log, so memory
-does not grow with the records.
+It recomputes every hash and names the first damaged log index. K8 also names the kind of tampering.
+This program shares no code with the engine on purpose: two programs that agree are better evidence
+than one. It opens the database read-only and streams it in the order of the log, so its memory use
+does not grow with the number of records.
 
 Exit codes: 0 in order, 2 usage, 3 no such file, 7 a finding.
 """
@@ -46,7 +46,7 @@ COLUMNS = """
 SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_xinfo(m.name) c
 WHERE m.type = ? AND c.hidden <> 1 ORDER BY m.name, c.cid
 """
-# The file could not be read, which says nothing about its content.
+# Error codes that mean the file cannot be opened or read now, not that its content is damaged.
 UNREADABLE = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY,
@@ -59,7 +59,7 @@ UNREADABLE = {
 
 
 def format_ecmascript(number: float) -> str:
-    """Format a number as ECMAScript prints it: the shortest digits, which repr has too."""
+    """Format a number as ECMAScript prints it. `repr` gives the same shortest digits."""
     if not math.isfinite(number):
         raise ValueError("JSON has no such number")
     sign, numerals, exponent = Decimal(repr(number)).normalize().as_tuple()
@@ -81,7 +81,7 @@ encode_string = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def encode_value(value: Any) -> str:
-    """Encode a number, or a text given as bytes; raise ValueError if it is not UTF-8."""
+    """Encode a number, or text given as bytes. Raise ValueError for text that is not UTF-8."""
     if isinstance(value, bytes):
         return encode_string(value.decode())
     return str(value) if isinstance(value, int) else format_ecmascript(value)
@@ -181,7 +181,7 @@ def quote(name: str) -> str:
 
 
 def show(value: Any) -> str | None:
-    """Return a value for people: ASCII, on one line."""
+    """Return a value as ASCII text on one line, for a message."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     return None if value is None else str(value).encode("unicode_escape").decode("ascii")
@@ -196,17 +196,17 @@ def read_rows(
 ) -> Iterator[tuple[dict[str, Any], str | None]]:
     """Yield each row with the first fault in the type or encoding of its values, or None.
 
-    Read each value with its type, because text_factory returns TEXT and BLOB alike. Do not read
-    from an index: it may differ from the table.
+    Read each value with its type, because text_factory returns both TEXT and BLOB as bytes. NOT
+    INDEXED reads the table itself: an index may differ from it.
     """
-    wanted = ", ".join(f"{quote(column)}, typeof({quote(column)})" for column in columns)
+    select_list = ", ".join(f"{quote(column)}, typeof({quote(column)})" for column in columns)
     expected = {
         name: {stored.encode(), b"null" if nullable else stored.encode()}
         for name, stored in columns.items()
     }
     faults: dict[tuple[bytes, ...], str | None] = {}  # most rows have the same types
     for row in db.execute(
-        f"SELECT {wanted} FROM {quote(table)} NOT INDEXED ORDER BY {quote(order)}"
+        f"SELECT {select_list} FROM {quote(table)} NOT INDEXED ORDER BY {quote(order)}"
     ):
         values, types = dict(zip(columns, row[::2], strict=True)), row[1::2]
         if types not in faults:
@@ -234,7 +234,7 @@ def columns_by_name(db: sqlite3.Connection, kind: str) -> dict[str, dict[str, st
 
 def read_records(db: sqlite3.Connection, kind: str, columns: dict[str, str]) -> Iterator[Record]:
     for values, fault in read_rows(db, kind, columns, nullable=True):
-        # Only a recreated table can hold a seq that is not an integer. No entry has seq 0.
+        # Only a tampered table can hold a seq that is not an integer. Use 0, which no entry has.
         seq = values["seq"] if isinstance(values["seq"], int) else 0
         yield Record(seq, kind, values, fault)
 
@@ -288,9 +288,9 @@ class Report:
 
 
 class Verifier:
-    """One pass over the log and all records in the order of seq, then the tables around them.
+    """Check the log and all records in the order of seq, then the other tables.
 
-    It ends at the first finding. K8 of the engine says which kind of tampering it was.
+    Stop at the first finding. K8 of the engine also names the kind of tampering.
     """
 
     def __init__(self, db: sqlite3.Connection, anchors: Anchors, is_copy: bool = False) -> None:
@@ -321,7 +321,7 @@ class Verifier:
         return self.db.execute(sql, parameters).fetchone()
 
     def finding_at(self, origin: bytes, index: int, says: str) -> Finding:
-        """Return a finding about a whole log, with the record where it begins if there is one."""
+        """Return a finding about a whole log, with the record at `index` if there is one."""
         sql = "SELECT kind, record_id FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?"
         kind, record_id = self.one(sql, origin, index) or (None, None)
         return Finding(says, kind, record_id, index)
@@ -497,11 +497,11 @@ class Verifier:
                 raise Finding(says, *(entry or ()))
 
     def check_pages(self) -> None:
-        """Find damage that the other checks do not read, such as an index that lacks a row."""
+        """Find damage that the other checks cannot see, such as an index without a row."""
         path, page = self.one("PRAGMA database_list")[2], self.one("PRAGMA page_size")[0]
         if path and os.path.getsize(path) % page:  # SQLite reads the missing bytes as zeros
             raise Finding("the file ends in the middle of a page.")
-        # json_valid(NULL) is 0 in SQLite 3.40
+        # CHECK constraints differ between versions: json_valid(NULL) is 0 in SQLite 3.40.
         self.db.execute("PRAGMA ignore_check_constraints = ON")
         for (says,) in self.db.execute("PRAGMA integrity_check(20)").fetchall():
             # Newer versions of SQLite report an FTS5 index as malformed during a write.
@@ -522,7 +522,7 @@ def verify(database: Path, anchors: Path | None = None, is_copy: bool = False) -
     try:
         return verify_at(f"{uri}?mode=ro")
     except sqlite3.OperationalError as error:
-        # In a read-only folder no -shm file can be made; a file without a -wal needs none.
+        # In a read-only folder SQLite cannot make a -shm file. A file without a -wal needs none.
         is_alone = not any(Path(f"{database}{side}").exists() for side in ("-wal", "-journal"))
         code = error.sqlite_errorcode & 0xFF
         if not is_alone or code not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):

@@ -515,7 +515,7 @@ def test_ctrl_c_while_waiting_for_lock_exits_quietly(root):
     assert verified(root)["entries"] == 1
 
 
-def test_ctrl_c_while_importing_is_quiet(cli, tmp_path):
+def test_ctrl_c_while_importing_exits_quietly(cli, tmp_path):
     loading = tmp_path / "loading"
     loading.mkdir()
     (loading / "fcntl.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
@@ -950,7 +950,7 @@ def locked(root):
 
 
 @pytest.mark.parametrize("mode, reads, healthy", [("NORMAL", 0, True), ("EXCLUSIVE", 6, False)])
-def test_database_locked_by_others_is_busy_and_unchanged(locked, mode, reads, healthy):
+def test_write_to_database_locked_by_others_exits_busy(locked, mode, reads, healthy):
     root = locked(mode)
     before = subprocess.run(
         ["cat", database(root)], capture_output=True

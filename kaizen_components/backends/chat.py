@@ -27,7 +27,7 @@ RETRIES_MAX = 6
 BACKOFF_S = 0.5
 BACKOFF_S_MAX = 8.0
 RESPONSE_BYTES_MAX = 8_000_000
-UNSTREAMABLE = (400, 405, 406, 415, 422, 501)  # how servers refuse to stream
+UNSTREAMABLE = (400, 405, 406, 415, 422, 501)  # statuses of servers that refuse to stream
 Messages = list[dict[str, Any]]
 OnText = Callable[[str], object]
 

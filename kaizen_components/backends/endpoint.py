@@ -1,4 +1,4 @@
-"""Choose the model of a stage from the environment; remote ones have to be allowed.
+"""Choose the model of a stage from the environment. Remote models need KAIZEN_LLM_ALLOW_REMOTE.
 
 KAIZEN_LLM_BASE_URL, _MODEL, _API_KEY, _TIMEOUT_S and _MAX_TOKENS are for every stage; the same
 words after KAIZEN_PLAN, KAIZEN_SCOUT, KAIZEN_BUILD, KAIZEN_TEST or KAIZEN_REVIEW are for that one.
@@ -53,11 +53,11 @@ class Endpoint:
         prefix = re.sub(r"\W", "_", stage.upper())
         base_url, model = read_setting(prefix, "BASE_URL"), read_setting(prefix, "MODEL")
         if not base_url or not model:
-            missing = VARIABLES[1] if base_url else VARIABLES[0]
+            missing_variable = VARIABLES[1] if base_url else VARIABLES[0]
             raise Unavailable(
                 "no_model",
                 f"No model is configured for {stage.lower()}.",
-                f"{missing} is not set.",
+                f"{missing_variable} is not set.",
                 f"Set {VARIABLES[0]} (such as http://127.0.0.1:11434/v1), {VARIABLES[1]}, and "
                 f"{VARIABLES[2]} if the server requires a key.",
             )
@@ -153,13 +153,13 @@ def is_loopback(host: str) -> bool:
 
 def read_prices(model: str) -> tuple[float, float] | None:
     """Read KAIZEN_LLM_PRICES: "in,out" in USD per million tokens, or a JSON file of such pairs."""
-    given = os.environ.get("KAIZEN_LLM_PRICES", "").strip()
-    if not given:
+    setting = os.environ.get("KAIZEN_LLM_PRICES", "").strip()
+    if not setting:
         return None
     try:
-        pair = given.split(",")
-        if os.path.exists(given):
-            with open(given, encoding="utf-8") as file:
+        pair = setting.split(",")
+        if os.path.exists(setting):
+            with open(setting, encoding="utf-8") as file:
                 table = json.load(file)
             pair = table.get(model, table.get("*"))
             if pair is None:

@@ -89,7 +89,7 @@ def report_failing(
 
 
 def explain_invalid(endpoint: Endpoint, why: str, has_tools: bool) -> Unavailable:
-    """Return the exception for a 200 that is not an answer.
+    """Return the exception for a response with status 200 but without a valid answer.
 
     Some servers end the answer when a model writes an invalid tool call.
     """

@@ -130,11 +130,11 @@ class ReplyParts:
 
 def read_events(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the data of each server-sent event, up to [DONE]."""
-    rest = b""
+    incomplete_line = b""
     data: list[bytes] = []
     end = [b"\n\n"]  # some servers omit the blank line at the end
     for block in itertools.chain(blocks, end):
-        *lines, rest = (rest + block).split(b"\n")
+        *lines, incomplete_line = (incomplete_line + block).split(b"\n")
         for line in lines:
             line = line.rstrip(b"\r")
             if line.startswith(b"data:"):

@@ -26,19 +26,19 @@ def check(store: Store, *, integrity: bool = False, reindex: bool = False) -> Ro
 
     Example: kaizen K1 --integrity
     """
-    existed = store.exists()
+    already_exists = store.exists()
     if store.is_lost():
         store.notes.append(
             "The checkpoints in AI/db/manifests belong to another database, which is gone. "
             "Restore a backup of it while this database is still empty."
         )
     with store.begin_write_transaction() as connection:
-        indexed = full_text.rebuild_index(connection) if reindex else None
+        indexed_count = full_text.rebuild_index(connection) if reindex else None
     answer = {
         "database": store.place.relative(store.place.database),
-        "created": not existed,
+        "created": not already_exists,
         **health.summarize_log(store.reader()),
-        **({"indexed": indexed} if reindex else {}),
+        **({"indexed": indexed_count} if reindex else {}),
     }
     if integrity:
         answer["integrity"] = health.require_integrity(store.reader())
@@ -68,20 +68,20 @@ def backup(store: Store, *, out: str | None = None) -> Row:
         ) from None
     reader = store.reader()
     path = path or manifests.make_dated_path(store.place.backups, "kaizen", "db")
-    missing = []  # folders that the backup creates, the innermost first
+    new_folders = []  # folders that the backup creates, the innermost first
     folder = os.path.dirname(path)
     while not os.path.lexists(folder):
-        missing.append(folder)
+        new_folders.append(folder)
         folder = os.path.dirname(folder)
     try:
         facts = write_verified_copy(store, reader, path)
     except BaseException:
-        for folder in missing:
+        for folder in new_folders:
             if os.path.isdir(folder) and not os.listdir(folder):
                 os.rmdir(folder)
         raise
-    shown = out or store.place.relative(path)
-    return {"backup": shown, "manifest": shown + ".json", "verified": True, **facts}
+    short_path = out or store.place.relative(path)
+    return {"backup": short_path, "manifest": short_path + ".json", "verified": True, **facts}
 
 
 def write_verified_copy(store: Store, reader: Connection, path: str) -> Row:

@@ -81,15 +81,15 @@ def check_gates() -> list[Row]:
 def check_python(store: Store) -> Finding:
     """Check the Python version and the packages that Kaizen needs."""
     version = ".".join(map(str, sys.version_info[:3]))
-    missing = []
+    missing_packages = []
     for package, load in (("libsql", driver_connect), ("click", lambda: __import__("click"))):
         try:
             load()
         except (ImportError, KaizenError):
-            missing.append(package)
-    if missing:
+            missing_packages.append(package)
+    if missing_packages:
         next_step = explain_missing_package("", "", "").next
-        return "fail", f"Python {version} lacks {' and '.join(missing)}", next_step
+        return "fail", f"Python {version} lacks {' and '.join(missing_packages)}", next_step
     return "ok", f"Python {version} with libsql and click", None
 
 
@@ -159,10 +159,10 @@ def check_disk(store: Store) -> Finding:
 
 
 def check_lock(store: Store) -> Finding:
-    """Report who is writing, also a program that takes SQLite's lock without our gate.
+    """Report which process is writing, even one that takes SQLite's lock without our gate.
 
-    Asking SQLite's lock itself would mean opening and closing its file, which drops every lock
-    that this process has on it. So this reads /proc/locks, where there is one.
+    Opening and closing SQLite's file would drop every lock that this process has on it. So read
+    /proc/locks instead, if the system has it.
     """
     if is_held(store.place.lock):
         next_step = "Wait a moment; the next write waits for its turn."

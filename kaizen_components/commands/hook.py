@@ -77,7 +77,7 @@ def refuse_unproven_stop(look: ReadNow, store: Store, message: dict[str, Any]) -
     if message.get("stop_hook_active"):
         return
     db = look()
-    unproven = []
+    unproven_tasks = []
     for task in completion.list_claimed_tasks(db, get_session(message)):
         points = completion.list_open_points(db, task, "") if task["done_when"] else []
         if any(point["state"] != "missing" for point in points):
@@ -87,18 +87,18 @@ def refuse_unproven_stop(look: ReadNow, store: Store, message: dict[str, Any]) -
             tree = read_working_tree(store.place.root, store.place.tree_cache).sha256
             points = completion.list_open_points(db, task, tree)
         if points:
-            unproven.append((task, points))
-    if not unproven:
+            unproven_tasks.append((task, points))
+    if not unproven_tasks:
         return
-    task, points = unproven[0]
+    task, points = unproven_tasks[0]
     id, refusal = task["id"], completion.open_points_error(task, points)
-    others = ", ".join(other["id"] for other, _ in unproven[1:])
-    more = " and the others" if len(points) > 1 else ""
+    other_ids = ", ".join(other["id"] for other, _ in unproven_tasks[1:])
+    other_points = " and the others" if len(points) > 1 else ""
     error = Blocked(
         refusal.code,
         f"You hold the task {id} ({task['title']}), which is not proven to be done.",
-        refusal.why + (f" Also unproven: {others}." if others else ""),
-        f"Run `kaizen Q1 --task-id {id} --run -- {points[0]['command']}`{more}, then "
+        refusal.why + (f" Also unproven: {other_ids}." if other_ids else ""),
+        f"Run `kaizen Q1 --task-id {id} --run -- {points[0]['command']}`{other_points}, then "
         f"`kaizen W2 --id {id} --status done`. "
         f'If you cannot: `kaizen W2 --id {id} --status blocked --note "why"`.',
     )
@@ -112,17 +112,17 @@ def record_test_run(write: WriteLater, store: Store, message: dict[str, Any], ho
     from ..projects.hooks.log import log_failure
     from ..projects.hooks.runs_tests import exits_as_its_tests, read_test_commands, runs_tests
 
-    finished = host_event.find_command(message)
-    if finished is None:
+    host_command = host_event.find_command(message)
+    if host_command is None:
         return
-    command, test_commands = finished.command, read_test_commands(store.place.root)
+    command, test_commands = host_command.command, read_test_commands(store.place.root)
     if not runs_tests(command, test_commands):
         return
     if scan.find_secret(command):
         problem = "A test command was not recorded: it seems to hold a secret."
         log_failure(store.place, "post-tool-use", problem)
         return
-    exit_code = finished.exit_code if exits_as_its_tests(command, test_commands) else None
+    exit_code = host_command.exit_code if exits_as_its_tests(command, test_commands) else None
 
     def add_proof(tx: Writer) -> None:
         tasks = completion.list_claimed_tasks(tx, host_event.get_session(message))

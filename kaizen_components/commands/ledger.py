@@ -20,13 +20,13 @@ def verify(store: Store, *, file: str | None = None) -> Row:
     """
     if file is None:
         return verify_project(store)
-    anchors, damaged = anchor.read_anchors(store.place.anchors)
+    anchors, damaged_anchors = anchor.read_anchors(store.place.anchors)
     copy = store.open_file(file)
     try:
         origins = {row[0] for row in copy.tuples("SELECT origin FROM frontier")}
         own_anchors = [entry for entry in anchors if entry[0] in origins]
         verification = Verification(copy, own_anchors, is_copy=True)
-        return report_verification(verification, store.place.relative(file), damaged)
+        return report_verification(verification, store.place.relative(file), damaged_anchors)
     finally:
         copy.close()
 
@@ -34,9 +34,9 @@ def verify(store: Store, *, file: str | None = None) -> Row:
 def verify_project(store: Store) -> Row:
     """Verify the database of the project against its anchors."""
     # Read the anchors before the database: they never run ahead of it.
-    anchors, damaged = anchor.read_anchors(store.place.anchors)
+    anchors, damaged_anchors = anchor.read_anchors(store.place.anchors)
     path = store.place.relative(store.place.database)
-    return report_verification(Verification(store.reader(), anchors), path, damaged)
+    return report_verification(Verification(store.reader(), anchors), path, damaged_anchors)
 
 
 def report_verification(verification: Verification, path: str, damaged_anchors: int) -> Row:
@@ -94,12 +94,12 @@ def report(
 
     Example: kaizen R2 --limit 20
     """
-    from ..reports.engine.past import find_newest_size
+    from ..reports.engine.past import find_size_without_reports
     from ..reports.ledger import log_story
 
     if verify:
         if output.as_of is None:  # leave out what others record during the check
-            output.as_of = find_newest_size(output.look().connection)
+            output.as_of = find_size_without_reports(output.look().connection)
         verify_project(output.store)
     return output.publish(
         log_story.gather,

@@ -124,7 +124,7 @@ def list_(
 
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
     answer = list_records(db, "run", show.LISTED, limit, filters)
-    stages = show.count_stages(db, protocol)
+    stages = show.compute_pass_rates(db, protocol)
     answer |= {"flakiest": show.find_flakiest_stage(stages), "stages": stages}
     return {**answer, "text": run_card.format_runs(answer)}
 
@@ -163,8 +163,8 @@ def replay(write: WriteLater, look: ReadNow, store: Store, *, id: str) -> Row:
     from ..reports.runs import card
 
     run = look().find("run", id)
-    report, seen = replays.replay_run(look, store, run)
-    answer = replay_record.record_replay(write, store, run, report, seen)
+    report, facts = replays.replay_run(look, store, run)
+    answer = replay_record.record_replay(write, store, run, report, facts)
     return {**answer, "text": card.format_replay(answer)}
 
 

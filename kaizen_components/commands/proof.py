@@ -132,35 +132,39 @@ def witness_command(store: Store, argv: list[str], timeout_s: int) -> tuple[Row,
     from ..sandbox import process as runner
 
     root, cache = store.place.root, store.place.tree_cache
-    before = after = read_working_tree(root, cache)
-    ran = runner.run_process(argv, root, timeout_s)
+    tree_before = tree_after = read_working_tree(root, cache)
+    result = runner.run_process(argv, root, timeout_s)
     try:
-        after = read_working_tree(root, cache)
+        tree_after = read_working_tree(root, cache)
     except KaizenError as error:  # record the run anyway
         store.notes.append(f"The tree could not be read after the run: {error.what}")
     facts = {
         "argv": argv,
         "command": join_words(argv),
-        "exit_code": ran.exit_code,
-        "outcome": "timeout" if ran.timed_out else "passed" if ran.exit_code == 0 else "failed",
-        "duration_ms": ran.duration_ms,
-        "stdout_hash": ran.stdout.sha256,
-        "stderr_hash": ran.stderr.sha256,
-        "commit_hash": before.commit,
-        "tree_hash": before.sha256,
-        "tree_after": after.sha256 if after.sha256 != before.sha256 else None,
+        "exit_code": result.exit_code,
+        "outcome": "timeout"
+        if result.timed_out
+        else "passed"
+        if result.exit_code == 0
+        else "failed",
+        "duration_ms": result.duration_ms,
+        "stdout_hash": result.stdout.sha256,
+        "stderr_hash": result.stderr.sha256,
+        "commit_hash": tree_before.commit,
+        "tree_hash": tree_before.sha256,
+        "tree_after": tree_after.sha256 if tree_after.sha256 != tree_before.sha256 else None,
         "platform": proof.describe_platform(),
         "protection": runner.PROTECTION,
     }
     sys.stderr.flush()
     outputs: Row = {}
-    for name, stream in (("stdout", ran.stdout), ("stderr", ran.stderr)):
+    for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
         try:
             outputs[name] = proof.store_output(store, stream.text())
         except OSError as error:
             outputs[name] = None
             store.notes.append(f"Cannot store the output in AI/work: {error.strerror}.")
-    return facts, outputs, ran.stdout.left_out + ran.stderr.left_out
+    return facts, outputs, result.stdout.left_out + result.stderr.left_out
 
 
 def report(

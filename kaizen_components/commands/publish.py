@@ -31,17 +31,17 @@ def check(store: Store, *, limit: int = 200) -> Row:
 
     root = store.place.root
     candidates, allowances = list_candidates(root), read_allowances(root)
-    leaks, remarks, used = [], [], set()
+    leaks, remarks, used_entries = [], [], set()
     for leak, state in iterate_leaks(root, candidates):
         if leak.path == FILE and leak.text.startswith("=") and not leak.kind.startswith("secret"):
-            # An allowance repeats the text that it allows, so it looks like a leak itself.
+            # An entry of the allow file repeats the allowed text, so the entry looks like a leak.
             number = allowances.lines.get(leak.text[1:].rpartition(" # ")[0].strip())
         else:
             number = allowances.find_entry(leak.path, leak.text)
         # The project's own database may be too large to read; that is fine while git ignores it.
         is_own = leak.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
         if number:
-            used.add(number)
+            used_entries.add(number)
         elif leak.kind != UNSEEN or not is_own:
             where = f"{leak.path}:{leak.line}" if leak.line else leak.path
             leaks.append({"where": where, "kind": leak.kind, "found": leak.found, "state": state})
@@ -57,8 +57,8 @@ def check(store: Store, *, limit: int = 200) -> Row:
         "files": len(states),
         **{state: states.count(state) for state in dict.fromkeys(states)},
         "left_out": candidates.skipped,
-        "allowed": len(used),
-        "unused_allowances": [entry for entry, number in entries if number not in used],
+        "allowed": len(used_entries),
+        "unused_allowances": [entry for entry, number in entries if number not in used_entries],
         "remarks": remarks + [{"file": path, "says": SUBMODULE} for path in candidates.submodules],
         "hint": HISTORY if candidates.is_git else "Not a git repository: every file was checked.",
     }
@@ -76,19 +76,19 @@ def iterate_leaks(root: str, candidates: Candidates) -> Iterator[tuple[Leak, str
     from ..projects.publish.finders import Finder
 
     finder = Finder()
-    seen = set()
+    reported = set()
     for path, state in candidates.states.items():
         for leak in scan.scan_file(root, path, finder):
-            seen.add((leak.path, leak.kind, leak.text))
+            reported.add((leak.path, leak.kind, leak.text))
             yield leak, state
     with closing(ObjectReader(root)) as contents:
         for blob in candidates.hidden:
-            fresh = []  # a line that occurs twice in one blob is reported twice
+            new_leaks = []  # a line that occurs twice in one blob is reported twice
             for leak in scan.scan_blob(blob, contents, finder):
-                if (leak.path, leak.kind, leak.text) not in seen:
+                if (leak.path, leak.kind, leak.text) not in reported:
                     yield leak, blob.state
-                    fresh.append((leak.path, leak.kind, leak.text))
-            seen.update(fresh)
+                    new_leaks.append((leak.path, leak.kind, leak.text))
+            reported.update(new_leaks)
 
 
 def build_refusal(leaks: list[Row], limit: int) -> Refused:

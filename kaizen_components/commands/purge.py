@@ -43,7 +43,7 @@ def purge_records(tx: Writer) -> Row:
     if not rows:
         return {"records": rows, "count": 0, "removed": 0}
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
-    indexed = {}  # the indexed rows of records that lose a revision or are deleted
+    old_rows = {}  # rows in the search index whose record loses a revision or is deleted
     for row in entries:
         kind, seq = row["kind"], row["seq"]
         if kind.endswith("_revision"):
@@ -51,11 +51,11 @@ def purge_records(tx: Writer) -> Row:
             sql = f"SELECT p.seq FROM {kind} p JOIN {kind}_revision r ON r.{kind}_id = p.id"
             seq = tx.value(f"{sql} WHERE r.seq = ?", (seq,))
         if KINDS[kind].number:
-            indexed[kind, seq] = find_current(tx, kind, seq)
+            old_rows[kind, seq] = find_current(tx, kind, seq)
     for row in entries:
         tx.connection.execute(f"DELETE FROM {row['kind']} WHERE seq = ?", (row["seq"],))
-    for (kind, seq), before in indexed.items():
-        tx.index(kind, seq, find_current(tx, kind, seq), before=before)
+    for (kind, seq), old_row in old_rows.items():
+        tx.index(kind, seq, find_current(tx, kind, seq), before=old_row)
     ids = encode_canonical([row["record_id"] for row in entries])
     purge = tx.add("purge", {"test": 0, "records": ids})
     return make_receipt("purge", purge, removed=len(rows), records=rows)

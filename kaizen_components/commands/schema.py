@@ -18,7 +18,7 @@ def status(store: Store) -> Row:
     connection = store.open_read_only()
     try:
         version = connection.value("PRAGMA user_version")
-        applied = (
+        migrations = (
             connection.rows("SELECT version, name, at, engine FROM migration ORDER BY version")
             if version
             else []
@@ -34,5 +34,5 @@ def status(store: Store) -> Row:
         else "older"
         if version < database.SCHEMA_VERSION
         else "newer",
-        "migrations": applied,
+        "migrations": migrations,
     }

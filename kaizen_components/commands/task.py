@@ -34,8 +34,8 @@ def start(
     Example: kaizen W1 --title "README polish" --summary "Make it a strong entry point."
         --done-when "pytest -q"
     """
-    above = tx.find("task", parent) if parent else None
-    before = {row["id"]: row for row in (tx.find("task", ref) for ref in depends_on)}
+    parent_task = tx.find("task", parent) if parent else None
+    blockers = {row["id"]: row for row in (tx.find("task", ref) for ref in depends_on)}
     commands = [normalize_command_line("--done-when", line) for line in done_when]
     values = {
         "title": title,
@@ -47,9 +47,9 @@ def start(
         "done_when": encode_canonical(commands) if commands else None,
     }
     task = tx.add("task", values)
-    if above:
-        link.add_link(tx, task, "parent", above)
-    for blocker in before.values():
+    if parent_task:
+        link.add_link(tx, task, "parent", parent_task)
+    for blocker in blockers.values():
         link.add_link(tx, blocker, "blocks", task)
     return make_receipt("task", task, title=title, task_status="open", priority=priority)
 
@@ -182,8 +182,8 @@ def link_(tx: Writer, *, id: str, kind: str, target_id: str, remove: bool = Fals
         return make_receipt(
             "task_link", link.remove_link(tx, task, kind, target), link=kind, removed=True
         )
-    row, existed = link.add_link(tx, task, kind, target)
-    if existed:
+    row, already_exists = link.add_link(tx, task, kind, target)
+    if already_exists:
         return {"id": row["id"], "kind": "task_link", "link": kind, "existed": True}
     return make_receipt("task_link", row, link=kind, task_id=task["id"], target_id=target["id"])
 

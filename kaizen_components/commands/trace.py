@@ -53,14 +53,14 @@ def add(
         links = {"trace_id": trace_id, "parent": parent, "task_id": task_id}
         options = {**values, **links, "started_at": started_at, "payload_json": payload_json}
         defaults = add.__kwdefaults__ or {}
-        given = [key for key, value in options.items() if value != defaults[key]]
-        if given:
-            names = ", ".join("--" + key.replace("_", "-") for key in given)
+        extra = [key for key, value in options.items() if value != defaults[key]]
+        if extra:
+            names = ", ".join("--" + key.replace("_", "-") for key in extra)
             raise Usage(
                 "not_with_jsonl",
                 f"{names} cannot be combined with --jsonl.",
                 "With --jsonl, each line of the input describes a whole span.",
-                f"Omit {'it' if len(given) == 1 else 'them'}, and set the values in the JSON lines.",
+                f"Omit {'it' if len(extra) == 1 else 'them'}, and set the values in the JSON lines.",
             )
         return span.add_spans(call, jsonl)
     if name is None:

@@ -31,7 +31,7 @@ from ..records.secrets.excerpt import make_excerpt
 from .schema import build_schema
 from .text import measure_terminal, wrap_text, write_output
 
-BOUND_SHOWN_MAX = 1_000_000  # larger ones only protect a column of the database
+BOUND_SHOWN_MAX = 1_000_000  # larger limits only protect the database; help omits them
 METAVARS = {
     "int": "N",
     "float": "X",
@@ -48,7 +48,7 @@ Parsed = tuple[Command, dict[str, list[Any]]]
 
 
 def parse_with_click(argv: list[str]) -> Parsed | None:
-    """Return (command, given), or None after printing the help that was asked for."""
+    """Return the command and its raw values; print help and return None if help is requested."""
     word, *rest = argv or ["--help"]
     as_json = "--json" in argv
     topics = [item for item in rest if item not in ("--json", "--help", "-h")]
@@ -82,20 +82,20 @@ def parse_with_click(argv: list[str]) -> Parsed | None:
 def parse_command(command: Command, rest: list[str]) -> Parsed | None:
     """Parse the words after the command with click; raise Usage with an explanation."""
     given: dict[str, list[Any]] = {}
-    for at, word in enumerate(rest):
+    for position, word in enumerate(rest):
         option, equals, _ = word.partition("=")
         if word == "--":
             break
         if option[:2] == "--" and fields.takes_all_words(command, option[2:]):
-            if equals or rest[at + 1 : at + 2] != ["--"] or len(rest) == at + 2:
+            if equals or rest[position + 1 : position + 2] != ["--"] or len(rest) == position + 2:
                 raise Usage(
                     "missing_value",
                     f"{option} needs -- and then a command.",
                     "All words after -- belong to the command, so options of Kaizen come before it.",
                     f"Write … {option} -- COMMAND [ARGUMENT]…",
                 )
-            given[word[2:].replace("-", "_")] = [rest[at + 2 :]]
-            rest = rest[:at]
+            given[word[2:].replace("-", "_")] = [rest[position + 2 :]]
+            rest = rest[:position]
             break
     refuse_missing_value(command, rest)
     shell = build_click_command(command)
@@ -107,12 +107,12 @@ def parse_command(command: Command, rest: list[str]) -> Parsed | None:
     except click.NoSuchOption as error:
         names = dict.fromkeys((*command.options, *fields.SHARED))
         options = [fields.format_option(name) for name in names]
-        near = get_close_matches(error.option_name[:60], options, 2, 0.5)
+        close = get_close_matches(error.option_name[:60], options, 2, 0.5)
         option = make_excerpt(error.option_name)
         raise Usage(
             "unknown_option",
             f"{command.code} {command.name} has no option {option}.",
-            f"Did you mean {' or '.join(near)}?" if near else f"It takes {', '.join(options)}.",
+            f"Did you mean {' or '.join(close)}?" if close else f"It takes {', '.join(options)}.",
             f"`help {command.code}` explains the options.",
         ) from None
     except click.UsageError as error:
@@ -126,11 +126,11 @@ def parse_command(command: Command, rest: list[str]) -> Parsed | None:
         else:
             values = [True] * values if isinstance(values, int) else values
             given.setdefault(name, []).extend(
-                fields.read_shell_value(command, name, one, False) for one in values
+                fields.read_shell_value(command, name, text, False) for text in values
             )
-    bare = list(context.params.get("bare", ()))
-    if not fields.assign_bare_words(command, given, bare):
-        problem = f"the word {make_excerpt(bare[0])!r} needs an option before it."
+    bare_words = list(context.params.get("bare", ()))
+    if not fields.assign_bare_words(command, given, bare_words):
+        problem = f"the word {make_excerpt(bare_words[0])!r} needs an option before it."
         raise explain_usage(command, problem)
     return command, given
 
@@ -228,9 +228,9 @@ class BareWords(click.Argument):
 
 def render_command_help(command: Command) -> str:
     """Return a command's page: what it does, its options with their choices, an example."""
-    own = list(command.options)
+    options = list(command.options)
     width = measure_width()
-    usage = [f'"{format_metavar(command, name)}"' for name in own if is_bare(command, name)]
+    usage = [f'"{format_metavar(command, name)}"' for name in options if is_bare(command, name)]
     usage += [
         f"{fields.format_option(name)} {format_metavar(command, name)}"
         for name in command.required
@@ -242,17 +242,17 @@ def render_command_help(command: Command) -> str:
         *wrap_text("usage: ", " ".join(["kaizen", command.code, *usage, "[options]"]), width),
         "",
     ]
-    if own:
-        rows = [(format_label(command, name), describe_option(command, name)) for name in own]
+    if options:
+        rows = [(format_label(command, name), describe_option(command, name)) for name in options]
         lines += [*format_columns(rows), ""]
-    kinds = {name: fields.get_field(command, name).kind for name in own}
-    texts = [name for name in own if kinds[name] in fields.TEXT_KINDS]
+    kinds = {name: fields.get_field(command, name).kind for name in options}
+    texts = [name for name in options if kinds[name] in fields.TEXT_KINDS]
     if texts:
         prose = [name for name in texts if kinds[name] == "prose"]
         option = fields.format_option("body" if "body" in texts else [*prose, *texts][0])
         hint = f"Text also comes from a file ({option}-file PATH) or from stdin ({option} -)."
         lines += [*wrap_text("", hint, width), ""]
-    shared = [name for name in fields.SHARED if name not in own]
+    shared = [name for name in fields.SHARED if name not in options]
     lines += format_columns(
         [(format_label(command, name), fields.SHARED[name].help) for name in shared]
     )
@@ -342,7 +342,7 @@ def render_family_help(family: str) -> str:
     lines = []
     for command, head in heads.items():
         text = command.help
-        if len(text) > room:  # cut at a comma or colon if that leaves half a line
+        if len(text) > room:  # cut at a comma or colon in the second half of the line
             end = max(text.rfind(mark, 0, room - 1) for mark in ("; ", ": ", ", "))
             text = text[: end if end > room / 2 else text.rfind(" ", 0, room - 1)] + " …"
         lines.append(head.ljust(label) + text if room >= ROOM_MIN else head)
@@ -388,7 +388,7 @@ def print_completion(words: list[str], as_json: bool = False) -> None:
 
 def print_text(text: str, as_json: bool = False) -> None:
     text = encode_compact({"status": "OK", "text": text}) if as_json else text
-    write_output(sys.stdout, text if text.endswith("\n") else text + "\n", changed=False)
+    write_output(sys.stdout, text if text.endswith("\n") else text + "\n", has_changed=False)
 
 
 def explain_usage(command: Command, message: str) -> Usage:

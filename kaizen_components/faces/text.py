@@ -41,9 +41,9 @@ COLOURS = {state: code for code, states in STATES_BY_COLOUR.items() for state in
 
 
 def render_result(result: Row, command: Command) -> str:
-    """Return the whole answer as text that ends in a newline."""
+    """Return the result of a command, or of a batch, as text that ends in a newline."""
     rows = result["records"] if command.name == "db-batch" else []
-    # A command that reads inside a batch returns more than a table row can show.
+    # A reading command in a batch returns more than one table row can show.
     long_rows = [row for row in rows if "text" in row or "document" in row]
     if not long_rows and not any(is_nested(value) for row in rows for value in row.values()):
         return render_answer(result)
@@ -60,34 +60,34 @@ def render_answer(result: Row) -> str:
     """Return one answer: a card of its plain values, then its tables."""
     if "document" in result:  # print it unchanged
         return result["document"]
-    if "text" in result:  # it is all that people see; the rest is for programs
+    if "text" in result:  # people see only this text; the other values are for programs
         return clean_text(result["text"]) + "\n"
     width, colour = measure_terminal()
     lines = []
-    plain = {
+    plain_values = {
         name: value for name, value in result.items() if name not in QUIET and not is_nested(value)
     }
-    if plain:
-        lines += render_card(plain, width, colour)
+    if plain_values:
+        lines += render_card(plain_values, width, colour)
     for name, value in result.items():
         label = LABELS.get(name, name).replace("_", " ")
         heading = ["", paint_text(label, "1", colour)]
         if isinstance(value, dict):
             card: Row = {}
             for key, part in value.items():
-                inner = part.items() if isinstance(part, dict) else ()
-                card |= {f"{key} {sub}": deeper for sub, deeper in inner} if inner else {key: part}
+                nested = part.items() if isinstance(part, dict) else ()
+                card |= {f"{key} {name}": item for name, item in nested} if nested else {key: part}
             lines += heading + render_card(card, width, colour, indent=2)
         elif value and is_nested(value):
             lines += heading if label else [""] * bool(lines)
             lines += (render_cards if name in CARDS else render_table)(value, width, colour)
-    empty = [
+    empty_lists = [
         LABELS.get(name, name).replace("_", " ")
         for name, value in result.items()
         if value == [] and name != "records"
     ]
-    if empty:
-        lines += ["", *wrap_text("none: ", ", ".join(empty), width)]
+    if empty_lists:
+        lines += ["", *wrap_text("none: ", ", ".join(empty_lists), width)]
     if "records" in result:
         count = len(result["records"])
         hint = f"; more with --limit (this is the limit of {count})" if result.get("more") else ""
@@ -235,7 +235,7 @@ def stays_whole(name: str) -> bool:
 
 
 def measure_columns(columns: dict[str, list[str]], most: int = 10_000) -> dict[str, int]:
-    """Return the width of each column's broadest cell; at most `most` if it may wrap."""
+    """Return the width of each column's broadest cell; at most `most` if the column may wrap."""
     widths = {}
     for name, texts in columns.items():
         broadest = max(
@@ -251,7 +251,7 @@ def measure_least(columns: dict[str, list[str]]) -> int:
 
 
 def draw_grid(groups: list[dict[str, list[str]]], width: int, colour: bool) -> list[str]:
-    """Return for every row one line for each group of columns; indent all but the first."""
+    """Return the lines of every row: one line per group of columns, all but the first indented."""
     heads: list[str] = []
     blocks: list[tuple[str, dict[str, list[str]], list[int]]] = []
     for columns in groups:
@@ -278,8 +278,8 @@ def draw_grid(groups: list[dict[str, list[str]]], width: int, colour: bool) -> l
 def align_cells(cells: list[str], sizes: list[int], colour: bool) -> str:
     parts = []
     for cell, size in zip(cells, sizes, strict=True):
-        painted = paint_text(cell, COLOURS[cell], colour) if cell in COLOURS else cell
-        parts.append(painted + " " * (size - measure_width(cell)))
+        text = paint_text(cell, COLOURS[cell], colour) if cell in COLOURS else cell
+        parts.append(text + " " * (size - measure_width(cell)))
     return "  ".join(parts).rstrip()
 
 
@@ -301,7 +301,7 @@ def wrap_text(head: str, text: str, width: int, indent: int | None = None) -> li
     lines = []
     for paragraph in text.split("\n"):
         line: list[str] = []
-        used = 0
+        used_width = 0
         for word in paragraph.split(" "):
             pieces = [word]
             if measure_width(word) > room:  # cut a word that is longer than a whole line
@@ -309,16 +309,16 @@ def wrap_text(head: str, text: str, width: int, indent: int | None = None) -> li
                 pieces = [word[at : at + step] for at in range(0, len(word), step)]
             for cut, piece in enumerate(pieces):
                 size = measure_width(piece)
-                if line and (cut or used + 1 + size > room):
+                if line and (cut or used_width + 1 + size > room):
                     lines.append(" ".join(line))
-                    line, used = [], 0
-                used += size + (1 if line else 0)
+                    line, used_width = [], 0
+                used_width += size + (1 if line else 0)
                 line.append(piece)
         lines.append(" ".join(line))
     return [(head if at == 0 else " " * indent) + line for at, line in enumerate(lines)]
 
 
-def write_output(stream: Any, output: str, changed: bool = True) -> None:
+def write_output(stream: Any, output: str, has_changed: bool = True) -> None:
     """Print UTF-8 in any locale. A closed pipe is not an error; a full disk is one."""
     if stream is None or not output:
         return
@@ -335,7 +335,7 @@ def write_output(stream: Any, output: str, changed: bool = True) -> None:
 
         what = "The answer could not be printed."
         next_step = "Redirect the output elsewhere, or free some space."
-        if changed:
+        if has_changed:
             what = "The command succeeded, but its answer could not be printed."
             next_step = "Do not repeat the command; look up the record (`W9`, `W10 --id @last`)."
         raise Unavailable("output_failed", what, str(error.strerror), next_step) from None

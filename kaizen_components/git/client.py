@@ -101,8 +101,8 @@ def try_git(
             str(error.strerror),
             "Install git, or put it on the PATH.",
         ) from None
-    err = os.fsdecode(process.stderr).strip()[:STDERR_CHARS_MAX]
-    return GitResult(process.returncode, process.stdout, err)
+    error_output = os.fsdecode(process.stderr).strip()[:STDERR_CHARS_MAX]
+    return GitResult(process.returncode, process.stdout, error_output)
 
 
 def run_git(
@@ -135,7 +135,7 @@ def _build_command(args: tuple[str, ...]) -> list[str]:
 def _build_environment(
     args: tuple[str, ...], variables: dict[str, str] | None = None
 ) -> dict[str, str]:
-    """Return our environment without GIT_ variables, plus VARIABLES and `variables`."""
+    """Return the environment with all GIT_ variables replaced by VARIABLES and `variables`."""
     environment = {
         name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")
     }
@@ -146,7 +146,7 @@ def _build_environment(
 
 
 class ObjectReader:
-    """Read many objects through one `git cat-file --batch`, which the first `open` starts."""
+    """Read many objects through one `git cat-file --batch` process, started by the first `open`."""
 
     def __init__(self, folder: str, variables: dict[str, str] | None = None):
         self._folder = folder
@@ -196,7 +196,7 @@ class ObjectReader:
 
     def close(self) -> None:
         if self._process:
-            self._process.kill()  # it may be waiting until the rest of an object is read
+            self._process.kill()  # git may still wait to write the rest of an object
             self._process.communicate()
 
 

@@ -28,15 +28,15 @@ def create_branch(repository: Repository, name: str, commit: str) -> None:
     """Create the branch, unless it already exists at the same commit; else raise Conflict."""
     ref = f"refs/heads/{name}"
     update = f"create {ref}\0{commit}\0".encode()
-    created = try_git(repository.top, "update-ref", "--stdin", "-z", stdin=update)
-    if created.code == 0:
+    update_result = try_git(repository.top, "update-ref", "--stdin", "-z", stdin=update)
+    if update_result.code == 0:
         return
     existing = try_git(repository.top, "rev-parse", "--verify", "--quiet", ref)
     if existing.code != 0 or existing.text.strip() != commit:
         raise Conflict(
             "branch_exists",
             f"The branch {name} cannot be created.",
-            "It already exists at another commit." if existing.code == 0 else created.err,
+            "It already exists at another commit." if existing.code == 0 else update_result.err,
             "Rename or delete that branch, then continue the run with `P7`.",
         )
 
@@ -47,8 +47,8 @@ def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str
     Files that already have the new content are skipped, because an earlier process may have died
     half-way. Raise Refused if the user's own changes would be overwritten.
     """
-    missing = find_unapplied(store, repository, diff, head)
-    if not missing:
+    unapplied_paths = find_unapplied(store, repository, diff, head)
+    if not unapplied_paths:
         return
     words = (
         "--porcelain=v1",
@@ -57,31 +57,37 @@ def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str
         "--no-renames",
         "--ignored=traditional",
     )
-    paths = [repository.prefix + path for path in missing]
+    paths = [repository.prefix + path for path in unapplied_paths]
     status = run_git(repository.top, "status", *words, "--ignore-submodules=dirty", "--", *paths)
-    changed = [line[3:] for line in status.text.split("\0") if line]
-    uncommitted = sorted(  # git names a whole folder that is ignored
+    changed_names = [line[3:] for line in status.text.split("\0") if line]
+    conflicting_paths = sorted(  # git names a whole folder that is ignored
         path.removeprefix(repository.prefix)
         for path in paths
-        if any(path == name or (name.endswith("/") and path.startswith(name)) for name in changed)
+        if any(
+            path == name or (name.endswith("/") and path.startswith(name)) for name in changed_names
+        )
     )
-    if uncommitted:
-        suffix = f" and {len(uncommitted) - NAMED_MAX} more" if len(uncommitted) > NAMED_MAX else ""
+    if conflicting_paths:
+        suffix = (
+            f" and {len(conflicting_paths) - NAMED_MAX} more"
+            if len(conflicting_paths) > NAMED_MAX
+            else ""
+        )
         raise Refused(
             "uncommitted_changes",
-            f"There are uncommitted changes in {', '.join(uncommitted[:NAMED_MAX])}{suffix}.",
+            f"There are uncommitted changes in {', '.join(conflicting_paths[:NAMED_MAX])}{suffix}.",
             "The run would overwrite them.",
             "Commit or stash them, then merge the run's branch.",
         )
-    patch = diff.render_patch(missing)
+    patch = diff.render_patch(unapplied_paths)
     for check in (["--check"], []):  # first check, then apply
         options = ["--whitespace=nowarn", "--no-ignore-whitespace", *check]
-        applied = try_git(repository.top, "apply", *options, "-", stdin=patch)
-        if applied.code != 0:
+        result = try_git(repository.top, "apply", *options, "-", stdin=patch)
+        if result.code != 0:
             raise Conflict(
                 "does_not_apply",
                 "The change no longer applies to the working tree.",
-                applied.err,
+                result.err,
                 "Merge the run's branch instead.",
             )
 
@@ -97,14 +103,13 @@ def find_unapplied(store: ObjectStore, repository: Repository, diff: Diff, head:
 
 
 def _hash_working_file(repository: Repository, path: str) -> str | None:
-    """Return the object id that git would give the file; None without a file, "" for no plain
-    file."""
-    full = os.path.join(repository.top, repository.prefix + path)
-    if not os.path.lexists(full):
+    """Return the file's object id; None if it is missing, "" if it is no regular file."""
+    full_path = os.path.join(repository.top, repository.prefix + path)
+    if not os.path.lexists(full_path):
         return None
-    if os.path.islink(full) or not os.path.isfile(full):
+    if os.path.islink(full_path) or not os.path.isfile(full_path):
         return ""
-    with open(full, "rb") as file:
+    with open(full_path, "rb") as file:
         data = file.read()
     words = ("hash-object", "--stdin", "--path", repository.prefix + path)
     return run_git(repository.top, *words, stdin=data).text.strip()

@@ -45,23 +45,23 @@ class Diff:
         """Return (status, path) of each change: A added, D deleted, M modified, T another type."""
         words = self._run_diff("--name-status", "-z").split(b"\0")
         return [
-            (words[at].decode(), os.fsdecode(words[at + 1])) for at in range(0, len(words) - 1, 2)
+            (words[index].decode(), os.fsdecode(words[index + 1]))
+            for index in range(0, len(words) - 1, 2)
         ]
 
     def find_changed_lines(self) -> dict[str, set[int]]:
         """Return {path: numbers of new and changed lines in head}, without deleted files.
 
-        The sections of a patch are in the order of `list_changes`, so the paths are taken from
-        there; in the patch itself they may be quoted.
+        A patch may quote its paths, so take them from `list_changes`, which has the same order.
         """
         changes = self.list_changes()
         order = [path for status, path in changes for _ in range(2 if status == "T" else 1)]
         lines: dict[str, set[int]] = {path: set() for status, path in changes if status != "D"}
-        at = -1
+        index = -1
         for line in self._run_diff("-p", "--unified=0").split(b"\n"):
             if line.startswith(b"diff --git "):
-                at += 1
-            elif (hunk := HUNK.match(line)) and order[at] in lines:
+                index += 1
+            elif (hunk := HUNK.match(line)) and order[index] in lines:
                 first, count = int(hunk[1]), int(hunk[2] or 1)
-                lines[order[at]].update(range(first, first + count))
+                lines[order[index]].update(range(first, first + count))
         return lines

@@ -15,7 +15,7 @@ FLAGS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) -> list[str]:
     """Write the files into an empty folder; return the paths that could not be exported, sorted."""
-    omitted = [entry.path for entry in entries if entry.mode == SUBMODULE]
+    omitted_paths = [entry.path for entry in entries if entry.mode == SUBMODULE]
     links = [entry for entry in entries if entry.mode == LINK]
     try:
         for entry in entries:  # before the links, so that no file is written through one
@@ -26,11 +26,11 @@ def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) ->
                     store.copy_object(entry.id, file.write)
         for entry in links:
             os.symlink(os.fsdecode(store.read_object(entry.id)), _prepare_path(folder, entry.path))
-        # Checked after all are created, because a link may lead out through another link.
-        outside = [entry.path for entry in links if _leads_out(folder, entry.path)]
-        for name in outside:
+        # Check all links at the end, because a link may lead out through another link.
+        links_out = [entry.path for entry in links if _leads_out(folder, entry.path)]
+        for name in links_out:
             os.unlink(os.path.join(folder, *name.split("/")))
-        return sorted(omitted + outside)
+        return sorted(omitted_paths + links_out)
     except FileExistsError as error:
         name = os.path.basename(os.fspath(error.filename))
         raise Refused(
@@ -51,9 +51,9 @@ def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) ->
 def _prepare_path(folder: str, path: str) -> str:
     """Return the full path and create its folders."""
     require_path(path)
-    full = os.path.join(folder, *path.split("/"))
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    return full
+    full_path = os.path.join(folder, *path.split("/"))
+    os.makedirs(os.path.dirname(full_path), exist_ok=True)
+    return full_path
 
 
 def _leads_out(folder: str, name: str) -> bool:

@@ -36,10 +36,10 @@ def find_repository(path: str) -> Repository:
     facts, *paths = result.text.split(f"\n{SEPARATOR}\n")
     if not paths:
         raise _repository_error(result)
-    bare, inside, format, prefix = facts.split("\n", 3)
-    if bare == "true" or inside != "true":
+    is_bare, is_inside, format, prefix = facts.split("\n", 3)
+    if is_bare == "true" or is_inside != "true":
         raise _no_files_error(
-            "a repository without a working tree" if bare == "true" else "a .git folder"
+            "a repository without a working tree" if is_bare == "true" else "a .git folder"
         )
     if result.code != 0:
         raise git_error("rev-parse", result)

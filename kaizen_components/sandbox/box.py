@@ -38,9 +38,11 @@ class Box:
         self.variables = variables or {}
         self.limits = limits or Limits()
         # confine.py runs under our own interpreter, which is often part of the system.
-        own = [os.path.realpath(sys.base_prefix), STUB]
-        own = [path for path in own if not _is_below(path, SYSTEM)]
-        self.reads = tuple(dict.fromkeys([*reads, *map(os.path.realpath, reads), *own]))
+        interpreter_paths = [os.path.realpath(sys.base_prefix), STUB]
+        interpreter_paths = [path for path in interpreter_paths if not _is_below(path, SYSTEM)]
+        self.reads = tuple(
+            dict.fromkeys([*reads, *map(os.path.realpath, reads), *interpreter_paths])
+        )
         homes = {os.path.realpath(os.path.expanduser("~"))}
         homes.add(os.path.realpath(os.environ.get("HOME") or "/"))
         for path in self.reads:
@@ -112,7 +114,7 @@ class Box:
 
 
 def find_python() -> str:
-    """Return the interpreter itself, not the link to it in an environment."""
+    """Return the real path of the interpreter; in a virtual environment it is a link."""
     return os.path.realpath(sys.executable)
 
 

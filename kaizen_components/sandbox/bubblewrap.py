@@ -89,10 +89,10 @@ def open_bubblewrap(box: Box, way: str) -> Iterator[Launch]:
             with open(os.path.join(etc, name), "w") as file:
                 file.write(text)
             os.chmod(file.name, 0o644)
-        inside = box.confine_command(words, other_tasks, environment)
+        command_line = box.confine_command(words, other_tasks, environment)
         options = [*UNSHARED, *LIFETIME, *identity, *list_mounts(box, etc)]
         with lend_folder(box.folder, uid) if way == "uid" else contextlib.nullcontext():
-            yield [find_bwrap() or "bwrap", *options, "--", *inside], environment
+            yield [find_bwrap() or "bwrap", *options, "--", *command_line], environment
 
 
 def list_mounts(box: Box, etc: str) -> list[str]:
@@ -121,7 +121,7 @@ def list_mounts(box: Box, etc: str) -> list[str]:
 
 
 def _make_parents(path: str) -> list[str]:
-    """Return options that make the folders above a path readable for all, unlike outside."""
+    """Return options that create the folders above a path, readable for all users."""
     words = []
     place = ""
     for part in path.strip("/").split("/")[:-1]:
@@ -132,14 +132,14 @@ def _make_parents(path: str) -> list[str]:
 
 
 def _pick_free_uid() -> int:
-    """Return a random uid for this box only.
+    """Return a random uid that no account has.
 
-    So the process limit counts only this box, and the box cannot signal others.
+    With it, the process limit counts only this box, and the box cannot signal other processes.
     """
     with open("/proc/self/uid_map") as file:
-        inside, _, count = map(int, file.readline().split())
-    free = FREE_UIDS if inside == 0 and count > FREE_UIDS[-1] else FREE_UIDS_IN_CONTAINER
-    return free[secrets.randbelow(len(free))]
+        first_uid, _, count = map(int, file.readline().split())
+    free_uids = FREE_UIDS if first_uid == 0 and count > FREE_UIDS[-1] else FREE_UIDS_IN_CONTAINER
+    return free_uids[secrets.randbelow(len(free_uids))]
 
 
 @contextlib.contextmanager

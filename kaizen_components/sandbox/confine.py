@@ -79,7 +79,7 @@ def make_home(path: str) -> None:
 
 def enter_folder(path: str) -> None:
     """Make this the current folder."""
-    # bubblewrap would do it as root without capabilities, who may not enter a folder that is open
+    # bubblewrap would enter it as root without capabilities, who cannot enter a folder that is open
     # only to the new user.
     os.chdir(path)
     os.environ["PWD"] = path
@@ -121,8 +121,8 @@ def restrict_files(reads: list[str], writes: list[str]) -> None:
     version = read_landlock_version()
     every = (1 << FILES_BY_VERSION[min(version, 5)]) - 1
     rules = [(path, EXECUTE | READ | LIST) for path in reads] + [(path, every) for path in writes]
-    scoped = SIGNALS_AND_ABSTRACT_SOCKETS if version >= 6 else 0
-    enforce_ruleset(every, TCP if version >= 4 else 0, scoped, rules)
+    scopes = SIGNALS_AND_ABSTRACT_SOCKETS if version >= 6 else 0
+    enforce_ruleset(every, TCP if version >= 4 else 0, scopes, rules)
 
 
 def forbid_mounts() -> None:
@@ -137,10 +137,10 @@ def forbid_mounts() -> None:
     enforce_ruleset(MAKE_DEVICE, 0, 0, [])
 
 
-def enforce_ruleset(files: int, net: int, scoped: int, rules: list[tuple[str, int]]) -> None:
+def enforce_ruleset(files: int, net: int, scopes: int, rules: list[tuple[str, int]]) -> None:
     """Restrict this process by Landlock: `rules` are the rights that each path keeps."""
     # Older kernels require unknown fields to be zero.
-    ruleset = call_kernel(CREATE, struct.pack("QQQ", files, net, scoped), 24, 0)
+    ruleset = call_kernel(CREATE, struct.pack("QQQ", files, net, scopes), 24, 0)
     for path, rights in rules:
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)

@@ -49,7 +49,7 @@ os.killpg(0, 9) if "forks" in must else None
 
 
 def probe_box(open_box: Opener, must: tuple[str, ...]) -> str:
-    """Return which attempts of `must` the box does not stop; "" if it stops all."""
+    """Return the attempts in `must` that succeed in the box; "" if the box stops all of them."""
     limits = Limits(processes=FORKS // 2 if "forks" in must else 256)
     with (
         tempfile.TemporaryDirectory(prefix="kaizen-probe-") as place,
@@ -57,12 +57,12 @@ def probe_box(open_box: Opener, must: tuple[str, ...]) -> str:
             ("127.0.0.1", 0)
         ) as service,  # outside of the box, which may not reach it
     ):
-        folder, outside = os.path.join(place, "folder"), os.path.join(place, "outside")
-        for path in (folder, outside):
+        folder, secret_folder = os.path.join(place, "folder"), os.path.join(place, "outside")
+        for path in (folder, secret_folder):
             os.mkdir(path)
-        open(os.path.join(outside, "secret"), "w").close()
+        open(os.path.join(secret_folder, "secret"), "w").close()
         port = service.getsockname()[1]
-        argv = [find_python(), "-I", "-S", "-c", TRY, outside, str(port), ",".join(must)]
+        argv = [find_python(), "-I", "-S", "-c", TRY, secret_folder, str(port), ",".join(must)]
         with open_box(Box(argv, folder, TIMEOUT_S, limits=limits)) as (command, environment):
             result = process.run_process(command, folder, TIMEOUT_S, env=environment, echo=False)
     output = result.stdout.text()

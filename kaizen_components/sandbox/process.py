@@ -51,7 +51,7 @@ class ProcessResult:
         stderr: "Stream",
         stopped: str = "",
     ):
-        self.stopped = stopped  # the reason that `watch` gave for ending it
+        self.stopped = stopped  # why `watch` ended the run
         self.exit_code = exit_code
         self.timed_out = timed_out
         self.duration_ms = duration_ms
@@ -96,11 +96,13 @@ class Stream:
 
 def scrub_environment() -> dict[str, str]:
     """Return the variables that a command gets; KAIZEN_PASS_ENV names more, separated by commas."""
-    extra = {name.strip() for name in os.environ.get("KAIZEN_PASS_ENV", "").split(",")}
+    passed_names = {name.strip() for name in os.environ.get("KAIZEN_PASS_ENV", "").split(",")}
     return {
         name: value
         for name, value in os.environ.items()
-        if name.upper() in PASSED or name.upper().startswith(PASSED_PREFIXES) or name in extra
+        if name.upper() in PASSED
+        or name.upper().startswith(PASSED_PREFIXES)
+        or name in passed_names
     }
 
 
@@ -122,7 +124,7 @@ def run_process(
         start = time.monotonic()
         out, err = Stream(), Stream()
         timed_out = False
-        stopped = ""
+        stop_reason = ""
         readers = []
         process = _start_process(argv, cwd, scrub_environment() if env is None else env)
         try:
@@ -131,7 +133,7 @@ def run_process(
                 readers.append(threading.Thread(target=_read_stream, args=args, daemon=True))
                 readers[-1].start()
             signals.allow()
-            stopped = _wait_for_end(process, timeout_s, watch, (out, err))
+            stop_reason = _wait_for_end(process, timeout_s, watch, (out, err))
         except subprocess.TimeoutExpired:
             timed_out = True
             _signal_session(process, signal.SIGTERM)
@@ -148,7 +150,7 @@ def run_process(
         duration_ms = round((time.monotonic() - start) * 1000)
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
         code = TIMED_OUT if timed_out else code
-        return ProcessResult(code, timed_out, duration_ms, out, err, stopped)
+        return ProcessResult(code, timed_out, duration_ms, out, err, stop_reason)
 
 
 def _start_process(argv: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -190,7 +192,7 @@ def _wait_for_end(
     streams: tuple[Stream, Stream],
 ) -> str:
     """Return "" when the process ends, or the reason of `watch`; raise TimeoutExpired."""
-    end = time.monotonic() + timeout_s
+    deadline = time.monotonic() + timeout_s
     fd = -1
     try:
         if hasattr(
@@ -203,7 +205,7 @@ def _wait_for_end(
             except OSError:
                 pass  # an older kernel
         while True:
-            nap_s = max(min(LOOK_S if watch else NAP_S, end - time.monotonic()), 0)
+            nap_s = max(min(LOOK_S if watch else NAP_S, deadline - time.monotonic()), 0)
             try:
                 if fd < 0:
                     process.wait(nap_s)
@@ -215,7 +217,7 @@ def _wait_for_end(
                 pass
             if watch and (reason := watch(process.pid, sum(stream.bytes for stream in streams))):
                 return reason
-            if time.monotonic() >= end:
+            if time.monotonic() >= deadline:
                 raise subprocess.TimeoutExpired(process.args, timeout_s)
     finally:
         if fd >= 0:

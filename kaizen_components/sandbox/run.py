@@ -23,7 +23,7 @@ from .limits import Limits, count_user_tasks
 from .watch import ResourceWatch
 
 LEVELS = ("L0", "L1", "L2", "L3")
-MUST = {  # the attempts that a box must stop, to count as its level
+MUST = {  # escape attempts that a box of each level must stop
     "L1": ("limits", "environment"),
     "L2": ("limits", "environment", "read", "write", "system"),
     "L3": ("limits", "environment", "read", "write", "system", "network", "user", "forks"),
@@ -32,18 +32,18 @@ _ways: dict[str, tuple[str, str]] = {}  # level -> (way, maker), or ("", why it 
 
 
 class SandboxResult:
-    """A command that was run, as a proof records it."""
+    """The result of a command in the sandbox, as a proof records it."""
 
     def __init__(
-        self, argv: list[str], seen: process.ProcessResult, level: str, protection: str, tree: str
+        self, argv: list[str], result: process.ProcessResult, level: str, protection: str, tree: str
     ):
         self.argv = argv
-        self.exit_code = seen.exit_code
-        self.timed_out = seen.timed_out
-        self.stopped = seen.stopped  # which limit ended it, in words; "" when none did
-        self.duration_ms = seen.duration_ms
-        self.stdout = seen.stdout
-        self.stderr = seen.stderr
+        self.exit_code = result.exit_code
+        self.timed_out = result.timed_out
+        self.stopped = result.stopped  # which limit ended it, in words; "" when none did
+        self.duration_ms = result.duration_ms
+        self.stdout = result.stdout
+        self.stderr = result.stderr
         self.level = level
         self.protection = protection
         self.tree = tree  # the hash of the files it ran on

@@ -26,16 +26,16 @@ def open_seatbelt(box: Box) -> Iterator[Launch]:
     """Open a box at level L2 with a private temporary folder."""
     with make_private_folder() as private:
         environment = box.make_environment(private)
-        inside = box.confine_command([], count_user_tasks(), environment)
+        command_line = box.confine_command([], count_user_tasks(), environment)
         profile = render_profile(box.reads, (box.folder, private))
-        yield [PROGRAM, "-p", profile, *inside], environment
+        yield [PROGRAM, "-p", profile, *command_line], environment
 
 
 def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
     """Return the rules of sandbox-exec. They deny what they do not name, such as the network."""
     readable = " ".join(f"(subpath {_quote(path)})" for path in (*SYSTEM, *reads, *writes))
-    written = [f"(subpath {_quote(path)})" for path in writes]
-    written += [f"(literal {_quote(path)})" for path in DEVICES]
+    writable = [f"(subpath {_quote(path)})" for path in writes]
+    writable += [f"(literal {_quote(path)})" for path in DEVICES]
     return "\n".join(
         (
             "(version 1)",
@@ -44,7 +44,7 @@ def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
             "(allow signal process-info* (target same-sandbox))",
             "(allow file-read-metadata)",
             f'(allow file-read* (literal "/") {readable})',
-            f"(allow file-write* {' '.join(written)})",
+            f"(allow file-write* {' '.join(writable)})",
         )
     )
 

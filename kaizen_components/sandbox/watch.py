@@ -42,25 +42,25 @@ class ResourceWatch:
         if time.monotonic() < self._next_look and self._free - free < disk_max // 8:
             return ""
         start = time.monotonic()
-        used = self._measure_files() - self._before
+        used_bytes = self._measure_files() - self._before
         if self._first_free - free > disk_max // 8:
-            used += sum(map(_measure_unlinked, family))
+            used_bytes += sum(map(_measure_unlinked, family))
         took_s = time.monotonic() - start
         self._free = free
         self._next_look = time.monotonic() + max(LOOK_S, PATIENCE * took_s)
-        return f"it wrote more than {limits.disk_mb} MB of files" if used > disk_max else ""
+        return f"it wrote more than {limits.disk_mb} MB of files" if used_bytes > disk_max else ""
 
     def _measure_files(self) -> int:
         """Return the bytes on disk of all files below the watched folders."""
-        total = 0
+        total_bytes = 0
         for top in self._folders:
             for folder, _, names in os.walk(top):
                 for name in names:
                     try:
-                        total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+                        total_bytes += os.lstat(os.path.join(folder, name)).st_blocks * 512
                     except OSError:
                         continue  # removed in the meantime
-        return total
+        return total_bytes
 
 
 def list_descendants(pid: int) -> list[int]:
@@ -82,7 +82,7 @@ def _measure_memory(pid: int) -> int:
 
 
 def _measure_share(pid: int) -> int:
-    """Return that memory with each shared page divided by the number of its processes."""
+    """Return the same memory, with each shared page divided by the number of its users."""
     share = _sum_fields(f"/proc/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
     return share or _measure_memory(pid)
 
@@ -98,14 +98,14 @@ def _sum_fields(path: str, names: tuple[bytes, ...]) -> int:
 
 def _measure_unlinked(pid: int) -> int:
     """Return the size of open files that have no name, including files in memory."""
-    total = 0
+    total_bytes = 0
     try:
         for name in os.listdir(f"/proc/{pid}/fd"):
             status = os.stat(f"/proc/{pid}/fd/{name}")
-            total += status.st_blocks * 512 if status.st_nlink == 0 else 0
+            total_bytes += status.st_blocks * 512 if status.st_nlink == 0 else 0
     except OSError:
         pass  # closed or ended in the meantime
-    return total
+    return total_bytes
 
 
 def _read_free_bytes(folders: tuple[str, ...]) -> int:

@@ -60,10 +60,11 @@ def migrate(store: Store, connection: Connection, version: int) -> None:
 
 def find_version_problem(connection: Connection) -> str | None:
     """Return a sentence if the schema version is not the last one in the table `migration`."""
-    version, listed = connection.value("PRAGMA user_version"), connection.value(LISTED_VERSION)
-    if version == listed:
+    version = connection.value("PRAGMA user_version")
+    listed_version = connection.value(LISTED_VERSION)
+    if version == listed_version:
         return None
-    return f"The schema version is {version}, but the table migration lists {listed}."
+    return f"The schema version is {version}, but the table migration lists {listed_version}."
 
 
 def require_listed_version(connection: Connection) -> None:

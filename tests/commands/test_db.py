@@ -312,7 +312,7 @@ def test_verifying_a_text_file_says_not_a_database(cli, root):
     assert "move" not in answer.err.lower()
 
 
-def test_damaged_copy_fails_verification(kaizen, root):
+def test_damaged_backup_fails_verification(kaizen, root):
     start(kaizen)
     path = root / kaizen("K3")["backup"]
     plain = sqlite3.connect(path)

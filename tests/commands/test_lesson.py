@@ -313,7 +313,7 @@ def test_lessons_are_found_by_their_evidence_and_paths(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("change", [{"title": "New"}, {"summary": "New"}, {"body": "New"}])
-def test_revision_changes_text_and_keeps_history(kaizen, gotcha, change):
+def test_gotcha_revision_changes_text_and_keeps_history(kaizen, gotcha, change):
     id = gotcha(evidence=["e"])
     before = record(kaizen, "G4", id)
     revised = kaizen("G5", id=id, **change)
@@ -341,7 +341,7 @@ def test_revised_gotcha_is_found_by_new_words_only(kaizen, gotcha):
         assert ids(kaizen("G3", query=new)) == ids(kaizen("L10", query=new)) == [id]
 
 
-def test_update_adds_evidence_and_replaces_paths(kaizen, gotcha, src):
+def test_gotcha_update_adds_evidence_and_replaces_paths(kaizen, gotcha, src):
     id = gotcha(evidence=["first"], paths=["src/x.py"])
     before = record(kaizen, "G4", id)
     kaizen("G5", id=id, evidence=["second", "first", id], paths=["src/y.py"])
@@ -583,7 +583,7 @@ def test_at_last_names_actors_newest_lesson(kaizen, gotcha, learning):
 # L10
 
 
-def test_context_by_path_matches_globs_proven_first(kaizen, gotcha, learning, learned, src):
+def test_context_by_path_lists_proven_matches_first(kaizen, gotcha, learning, learned, src):
     proven, pitfall = learned(paths=["src/**"]), gotcha(paths=["src/x.py"])
     taught = learning(paths=["src/*.py"])
     learned(paths=["docs/**"])
@@ -596,7 +596,7 @@ def test_context_by_path_matches_globs_proven_first(kaizen, gotcha, learning, le
     assert ids(kaizen("L10", path=["lib/x.py"])) == []
 
 
-def test_context_by_query_is_ranked_proven_ones_first(kaizen, gotcha, learning, learned):
+def test_context_by_query_lists_proven_matches_first(kaizen, gotcha, learning, learned):
     strong = gotcha(title="Zebra zebra", summary="zebra")
     proven = learned(title="Other", summary="One zebra.")
     weak = gotcha(title="Other", summary="Many other words beside one zebra in a long sentence.")

@@ -161,7 +161,7 @@ def test_at_last_names_record_from_before_run(repository, cli, kaizen):
     assert ran.json["task_id"] == task
 
 
-def test_invalid_record_is_refused_before_run(repository, cli):
+def test_overlong_command_is_refused_before_run(repository, cli):
     assert cli("Q1", "--run", "--", "sh", "-c", "touch ran #" + "x" * 20_000).exit_code == 2
     assert not (repository / "ran").exists()
     assert (
@@ -473,7 +473,7 @@ def test_reused_op_id_conflicts_before_running(repository, cli):
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.text("aZ09 _-./'\"\\$", min_size=1, max_size=6), min_size=1, max_size=4))
-def test_command_line_is_normalized_like_shell(every):
+def test_quoted_command_line_is_already_normalized(every):
     line = shlex.join(every)
 
     assert words.normalize_command_line("--x", line) == words.join_words(every) == line

@@ -31,7 +31,7 @@ def artifact(recorded, name="a.txt", test=False):
     )
 
 
-def test_proof_is_shown_with_its_place_in_log(kaizen, recorded):
+def test_q7_shows_proof_with_its_log_entry(kaizen, recorded):
     id = proof(recorded, argv='["pytest","-q"]', exit_code=0)
     shown = kaizen("Q7", id=id[:-1])
 

@@ -510,7 +510,7 @@ def test_closed_task_cannot_be_claimed(kaizen, task, status):
         kaizen("W13", id=id)
 
 
-def test_renew_and_release_need_token(kaizen, task):
+def test_renewing_or_releasing_without_token_is_refused(kaizen, task):
     id = task()
     kaizen("W13", id=id)
     for action in ("renew", "release"):
@@ -638,7 +638,7 @@ def test_packet_payload_that_is_not_json_is_refused(kaizen, task, payload):
         kaizen("W5", task_id="@last", title="Look", summary="S", payload_json=payload)
 
 
-def test_choices_ignore_case_and_errors_list_them(kaizen, task):
+def test_choice_values_ignore_case_and_errors_list_them(kaizen, task):
     id = task(priority="HIGH")
     assert record(kaizen, id)["priority"] == "high"
 

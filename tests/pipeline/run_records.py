@@ -81,14 +81,14 @@ def tree(door, run, commit):
 
 def fold_events(protocol, events):
     """Return the state that follows from the events."""
-    state = machine.initial_state(protocol)
+    state = machine.make_initial_state(protocol)
     for event in events:
         named = {
             name: event[name]
             for name in ("event", "step", "attempt", "reason", "at")
             if event[name] is not None
         }
-        state = machine.next_state(protocol, state, {**named, **event["payload"]})
+        state = machine.compute_next_state(protocol, state, {**named, **event["payload"]})
     return json.loads(json.dumps(state))
 
 

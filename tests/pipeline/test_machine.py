@@ -32,7 +32,7 @@ def event(name, state, **more):
 
 def go(state, *names, **more):
     for name in names:
-        state = machine.next_state(FACTORY, state, event(name, state, **more))
+        state = machine.compute_next_state(FACTORY, state, event(name, state, **more))
     return state
 
 
@@ -53,7 +53,7 @@ ALL = ("plan", "ready", "scout", "build", "validate", "tests", "test", "review")
 
 @pytest.fixture
 def start():
-    return machine.initial_state(FACTORY)
+    return machine.make_initial_state(FACTORY)
 
 
 def test_run_that_passes_every_step_is_accepted(start):
@@ -83,7 +83,7 @@ def test_event_missing_from_table_is_refused(start, phase, name):
             phase == "ending" and name == ("ended" if outcome == "accepted" else "delivering")
         )
         try:
-            machine.next_state(FACTORY, state, event(name, state))
+            machine.compute_next_state(FACTORY, state, event(name, state))
         except machine.IllegalEvent:
             assert not wanted, (step, outcome)
         else:
@@ -95,7 +95,7 @@ def test_event_of_another_step_is_refused(start):
 
     for wrong in ({"step": "build"}, {"attempt": 2}):
         with pytest.raises(machine.IllegalEvent):
-            machine.next_state(FACTORY, asked, event("answered", asked, **wrong))
+            machine.compute_next_state(FACTORY, asked, event("answered", asked, **wrong))
 
 
 def test_failed_check_returns_to_builder(start):
@@ -151,10 +151,10 @@ def test_spent_budget_ends_the_run(start, name, spent):
 def test_pause_spends_seconds_but_no_model_call(start):
     protocol = machine_with(asks=1, seconds=10)
     asked = go(start, "asked")
-    paused = machine.next_state(
+    paused = machine.compute_next_state(
         protocol, asked, {"event": "released", "why": "slow", "spent": {"seconds": 4}}
     )
-    again = machine.next_state(
+    again = machine.compute_next_state(
         protocol, paused, {"event": "released", "why": "slow", "spent": {"seconds": 6}}
     )
 
@@ -169,19 +169,21 @@ def test_spent_budget_of_a_step_ends_the_run():
     }
     given["steps"]["plan"]["budget"] = {"tokens": 100}
     protocol = Protocol(given)
-    state = machine.initial_state(protocol)
+    state = machine.make_initial_state(protocol)
     for name, more in (
         ("asked", {}), ("answered", {"spent": {"tokens_in": 100, "seconds": 7}}),
         ("judged", {"reason": "malformed"}),
     ):  # fmt: skip
-        state = machine.next_state(protocol, state, event(name, state, **more))
+        state = machine.compute_next_state(protocol, state, event(name, state, **more))
 
     assert (state["outcome"], state["why"]) == (
         "exhausted",
         "the budget of tokens for plan is spent",
     )
-    assert machine.seconds_left(protocol, state, protocol.steps["plan"]) == 3600 - 7
-    assert machine.seconds_left(machine_with(seconds=20), state, protocol.steps["plan"]) == 13
+    assert machine.compute_seconds_left(protocol, state, protocol.steps["plan"]) == 3600 - 7
+    assert (
+        machine.compute_seconds_left(machine_with(seconds=20), state, protocol.steps["plan"]) == 13
+    )
 
 
 def machine_with(**budget):
@@ -193,10 +195,10 @@ def test_kept_step_that_later_failed_runs_again():
     steps = {name: dict(step) for name, step in FACTORY.definition["steps"].items()}
     steps["tests"]["next"] = {**steps["tests"]["next"], "check": "build"}
     protocol = Protocol({**FACTORY.definition, "steps": steps})
-    state = passed(machine.initial_state(FACTORY), *ALL[:6])
+    state = passed(machine.make_initial_state(FACTORY), *ALL[:6])
     state = go(go(state, "started"), "judged", reason="weak", fingerprint="one")
     state = go(state, "asked", "answered")
-    state = machine.next_state(protocol, state, event("judged", state, reason="check"))
+    state = machine.compute_next_state(protocol, state, event("judged", state, reason="check"))
 
     assert state["step"] == "build" and "tests" not in state["passed"]
     assert passed(state, "build", "validate")["step"] == "tests"
@@ -255,16 +257,18 @@ def test_lease_excludes_other_agents_until_it_ends(start):
 )
 def test_accepted_run_passed_every_step_in_order(choices):
     """Walk over random legal events; after the newest build, all gates must have passed in order."""
-    state, order = machine.initial_state(FACTORY), []
+    state, order = machine.make_initial_state(FACTORY), []
     for pick, reason, fingerprint in choices:
         allowed = [
-            name for name in machine.legal_events(FACTORY, state) if name not in machine.ANYWHERE
+            name
+            for name in machine.list_legal_events(FACTORY, state)
+            if name not in machine.ANYWHERE
         ]
         if not allowed:
             break
         name = allowed[pick % len(allowed)]
         before = state
-        state = machine.next_state(
+        state = machine.compute_next_state(
             FACTORY,
             state,
             event(

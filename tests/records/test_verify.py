@@ -232,7 +232,7 @@ def test_verify_names_changed_schema_object(ledger, statement, name):
         Door(str(ledger.root))("K1", integrity=True)
 
 
-def test_foreign_table_and_index_are_accepted(ledger):
+def test_verify_accepts_foreign_table_and_index(ledger):
     plain = sqlite3.connect(ledger.path)
     plain.execute("CREATE TABLE mine (x UNIQUE)")
     plain.execute("CREATE INDEX mine_x ON mine (x)")
@@ -353,7 +353,7 @@ def every_value(ledger):
                 yield table, column, seq, kind, value
 
 
-def test_one_changed_byte_per_value_is_found(ledger):
+def test_verify_finds_one_changed_byte_per_value(ledger):
     """One byte a value here; bench.py and the stand-alone verifier's tests flip every byte."""
     tried = 0
     pristine = ledger.path.read_bytes()

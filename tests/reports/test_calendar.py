@@ -43,7 +43,7 @@ def period(unit, zone="UTC", at=NOW, **given):
         ("year", 9998, date(9998, 1, 1), date(9998, 12, 31), "year 9997"),
     ],
 )
-def test_named_period_has_days_and_period_before(unit, given, first, last, before):
+def test_named_period_has_days_and_preceding_period(unit, given, first, last, before):
     result = period(unit, given=given)
 
     assert (result.first, result.last, result.before_name) == (first, last, before)
@@ -133,7 +133,9 @@ def test_every_quarter_hour_falls_on_its_local_day(zone, month):
     bars, moment = BarIndex(result), datetime.fromisoformat(result.since)
     while ids.format_time(round(moment.timestamp() * 1000)) < result.until:
         at = ids.format_time(round(moment.timestamp() * 1000))
-        assert result.steps()[bars.find_bar(bars.key(at))].isoformat() == clock.day(at)
+        assert result.list_bar_days()[
+            bars.find_bar(bars.make_key(at))
+        ].isoformat() == clock.format_day(at)
         moment += timedelta(minutes=15)
 
 
@@ -142,11 +144,13 @@ def test_every_quarter_hour_falls_on_its_local_day(zone, month):
 )
 def test_bars_begin_at_local_midnight_in_any_timezone(zone):
     result, clock = period("week", zone, given="2026-W46"), Zone(zone)
-    bars, midnight = BarIndex(result), datetime.fromisoformat(result.limits()[3])
+    bars, midnight = BarIndex(result), datetime.fromisoformat(result.list_bar_starts()[3])
 
     for minutes in range(-30, 31):
         at = ids.format_time(round((midnight + timedelta(minutes=minutes)).timestamp() * 1000))
-        assert result.steps()[bars.find_bar(bars.key(at))].isoformat() == clock.day(at)
+        assert result.list_bar_days()[
+            bars.find_bar(bars.make_key(at))
+        ].isoformat() == clock.format_day(at)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +158,8 @@ def test_bars_begin_at_local_midnight_in_any_timezone(zone):
 )
 def test_clock_change_makes_day_23_or_25_hours(day, hours):
     result = period("week", "Europe/Berlin", given=f"2026-W{day.isocalendar()[1]:02d}")
-    begins = [*result.limits(), result.until]
-    at = result.steps().index(day)
+    begins = [*result.list_bar_starts(), result.until]
+    at = result.list_bar_days().index(day)
 
     length = datetime.fromisoformat(begins[at + 1]) - datetime.fromisoformat(begins[at])
     assert length == timedelta(hours=hours)
@@ -214,11 +218,11 @@ def test_past_period_is_compared_with_whole_period():
 def test_long_period_uses_bars_of_several_days(days, step, bars):
     result = period("year", days=days)
 
-    assert (result.step, len(result.labels())) == (step, bars)
+    assert (result.step, len(result.list_labels())) == (step, bars)
 
 
 def test_bar_labels_depend_on_unit():
-    assert period("week", given="2026-W46").labels()[:2] == ["Mon 9", "Tue 10"]
-    assert period("month", given="2026-02").labels()[-1] == "28"
-    assert period("year", given=2026).labels()[::11] == ["Jan", "Dec"]
-    assert period("week", days=2).labels() == ["11-15", "11-16"]
+    assert period("week", given="2026-W46").list_labels()[:2] == ["Mon 9", "Tue 10"]
+    assert period("month", given="2026-02").list_labels()[-1] == "28"
+    assert period("year", given=2026).list_labels()[::11] == ["Jan", "Dec"]
+    assert period("week", days=2).list_labels() == ["11-15", "11-16"]

@@ -162,7 +162,7 @@ def test_explicit_tone_overrides_colour_of_series_name():
     assert [entry["pattern"] for entry in block["legend"]] == [0, 1, 2]
 
 
-def test_legend_lists_series_with_marks():
+def test_chart_legend_omits_series_without_values():
     assert draw()["legend"] == []
     assert list_texts(draw(series={"passed": [1, 0], "timeout": [0, 0]})["legend"]) == ["passed"]
 

@@ -579,7 +579,7 @@ def test_digest_depends_only_on_database_and_clock(full, tmp_path):
         ("OBJECTIONS", "verification_conclusion"),
         ("BLOCKERS", "task_state_status"),
         ("STUCK", "task_state_status"),
-        ("LAST", "digest_actor"),
+        ("LAST_DIGEST", "digest_actor"),
     ],
 )
 def test_digest_query_uses_its_index(kaizen, sql, index):
@@ -595,7 +595,7 @@ def test_digest_query_uses_its_index(kaizen, sql, index):
 
 def test_digest_change_queries_never_scan_whole_table(kaizen):
     kaizen("K1")
-    for sql in (digest_news.NOTABLE, digest_news.COUNTS, digest_news.OLDER):
+    for sql in (digest_news.NOTABLE, digest_news.COUNTS, digest_news.NEWEST_SEQ_BEFORE):
         steps = plan(kaizen.store.reader(), sql)
         assert not [
             step for step in steps if step.startswith("SCAN") and "subquery" not in step.lower()

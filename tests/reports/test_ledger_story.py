@@ -74,7 +74,7 @@ def test_each_change_of_task_has_its_sentence(kaizen):
     ]
 
 
-def test_json_has_newest_entries_first(cli):
+def test_ledger_json_has_newest_entries_first(cli):
     for number in range(5):
         cli("W1", "--title", f"Task {number}", "--summary", "s")
 
@@ -123,7 +123,7 @@ def test_several_entries_of_one_kind_become_one_line(kaizen):
 # Days and actors
 
 
-def test_days_follow_timezone_and_newest_comes_first(kaizen, at):
+def test_ledger_days_follow_timezone_newest_first(kaizen, at):
     at(0)
     start(kaizen, "Noon")
     at(11.5)
@@ -260,7 +260,7 @@ def test_tampered_ledger_exits_7_without_report(cli, root):
     assert list((root / "AI" / "db" / "exports").glob("*")) == []
 
 
-def test_unknown_checkpoint_is_not_found(kaizen):
+def test_ledger_report_at_unknown_checkpoint_is_not_found(kaizen):
     start(kaizen)
 
     with pytest.raises(NotFound):

@@ -130,7 +130,7 @@ def test_report_applies_and_names_its_filters(kaizen, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_json_file_has_report_data_and_is_artifact(kaizen, root, code):
+def test_json_report_has_data_and_becomes_artifact(kaizen, root, code):
     fill(kaizen)
     report = kaizen(code, **build_options(code, format="json"))
 

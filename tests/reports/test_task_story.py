@@ -112,7 +112,7 @@ def test_root_span_event_includes_totals(kaizen):
     }
 
 
-def test_limit_keeps_newest_events(kaizen, tmp_path):
+def test_task_report_limit_keeps_newest_events(kaizen, tmp_path):
     task = start(kaizen)
     lines = tmp_path / "notes.jsonl"
     lines.write_text(
@@ -180,7 +180,7 @@ def test_working_tree_does_not_change_task_report(kaizen, root):
     assert get_text(kaizen, "html", id=task) == before
 
 
-def test_superseded_objection_is_not_listed(kaizen):
+def test_task_report_omits_superseded_objection(kaizen):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It breaks.")
     assert "## Open objections" in get_text(kaizen, id=task)

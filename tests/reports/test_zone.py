@@ -62,8 +62,8 @@ def test_missing_system_zone_means_utc(monkeypatch, tmp_path):
 def test_explicit_zone_overrides_tz_variable(monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Kolkata")
 
-    assert Zone("Europe/Berlin").show("2026-11-16T10:00:00.000Z") == "2026-11-16 11:00"
-    assert Zone().show("2026-11-16T10:00:00.000Z") == "2026-11-16 15:30"
+    assert Zone("Europe/Berlin").format_time("2026-11-16T10:00:00.000Z") == "2026-11-16 11:00"
+    assert Zone().format_time("2026-11-16T10:00:00.000Z") == "2026-11-16 15:30"
 
 
 @pytest.mark.parametrize(
@@ -79,17 +79,17 @@ def test_unknown_timezone_is_refused_with_advice(cli, name):
 def test_day_begins_at_local_midnight():
     berlin = Zone("Europe/Berlin")
 
-    assert [berlin.midnight(date(2026, 3, day)) for day in (29, 30)] == [
+    assert [berlin.find_day_start(date(2026, 3, day)) for day in (29, 30)] == [
         "2026-03-28T23:00:00.000Z", "2026-03-29T22:00:00.000Z",
     ]  # fmt: skip
-    assert [berlin.midnight(date(2026, 10, day)) for day in (25, 26)] == [
+    assert [berlin.find_day_start(date(2026, 10, day)) for day in (25, 26)] == [
         "2026-10-24T22:00:00.000Z", "2026-10-25T23:00:00.000Z",
     ]  # fmt: skip
 
 
 def test_day_without_midnight_begins_at_first_moment():
     assert (
-        Zone("America/Sao_Paulo").midnight(date(2018, 11, 4)) == "2018-11-04T03:00:00.000Z"
+        Zone("America/Sao_Paulo").find_day_start(date(2018, 11, 4)) == "2018-11-04T03:00:00.000Z"
     )  # 01:00 there
 
 
@@ -100,6 +100,6 @@ def test_moment_belongs_to_day_of_last_midnight(name):
     there = Zone(name)
     for month in range(1, 13):
         for day in (1, 8, 25, 28):
-            begins = there.midnight(date(2026, month, day))
-            assert there.day(begins) == date(2026, month, day).isoformat()
-            assert there.show(begins).endswith(" 00:00")
+            begins = there.find_day_start(date(2026, month, day))
+            assert there.format_day(begins) == date(2026, month, day).isoformat()
+            assert there.format_time(begins).endswith(" 00:00")

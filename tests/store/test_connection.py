@@ -111,7 +111,7 @@ def test_opening_text_file_raises_integrity(tmp_path):
         connection.value("SELECT count(*) FROM sqlite_master")
 
 
-def test_reader_cannot_write(connection, path):
+def test_read_only_connection_cannot_write(connection, path):
     reader = Connection(path, read_only=True)
 
     with pytest.raises(Unavailable):
@@ -138,7 +138,7 @@ def test_reader_opens_file_names_with_special_characters(tmp_path, name):
     reader.close()
 
 
-def test_closed_connection_can_be_closed_but_not_used(connection):
+def test_closed_connection_accepts_only_another_close(connection):
     connection.close()
     connection.close()
 

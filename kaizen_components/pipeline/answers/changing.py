@@ -58,27 +58,29 @@ run: ruff and mypy, later the tests."""
         the feature exists before it is built.
         """
         spec = context.spec
-        existing = set(work.list_paths())
+        existing_paths = set(work.list_paths())
         brief: dict[str, Any] = {"files": [], "new_files": [], "prior_art": []}
         if context.find_answer("brief"):
             brief = context.brief
-        cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
-        findings = find_protected([*cited, *existing], work, spec["grants"])
-        protected = {finding.path for finding in findings}
+        cited_paths = dict.fromkeys([*brief["files"], *brief["new_files"]])
+        findings = find_protected([*cited_paths, *existing_paths], work, spec["grants"])
+        protected_paths = {finding.path for finding in findings}
         files = work.quote_context(
             [
                 path
-                for path in cited
-                if path in existing and not (path in protected and work.is_test(path))
+                for path in cited_paths
+                if path in existing_paths and not (path in protected_paths and work.is_test(path))
             ]
         )
-        files.sort(key=lambda file: file["path"] in protected)
+        files.sort(key=lambda file: file["path"] in protected_paths)
         return {
-            "brief": brief, "files": files, "protected": protected,
+            "brief": brief, "files": files, "protected": protected_paths,
             "format": edits.describe_format([file["text"] for file in files], render_spec(spec)),
-            "new_files": [path for path in brief["new_files"] if path not in protected | existing],
+            "new_files": [
+                path for path in brief["new_files"] if path not in protected_paths | existing_paths
+            ],
             "prior_art": [
-                line for line in brief["prior_art"] if any(path in line for path in existing)
+                line for line in brief["prior_art"] if any(path in line for path in existing_paths)
             ],
         }  # fmt: skip
 
@@ -103,8 +105,8 @@ run: ruff and mypy, later the tests."""
         return [finding.path for finding in find_protected(changes, work, context.spec["grants"])]
 
     def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        protected = list(work.settings.protected)
-        return {"may": ["**"], "may_not": protected, "granted": list(context.spec["grants"])}
+        protected_paths = list(work.settings.protected)
+        return {"may": ["**"], "may_not": protected_paths, "granted": list(context.spec["grants"])}
 
 
 class TestsKind(EditingKind):
@@ -126,11 +128,11 @@ the base, pass on the change, and notice mutants."""
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         """Accept new test files that parse and are named like the existing tests."""
         changes = work.apply_answer(text)
-        existing = set(work.list_paths())
+        existing_paths = set(work.list_paths())
         findings = [
             Finding("exists", f"{path} is there already; write a new file.", path)
             for path in changes
-            if path in existing
+            if path in existing_paths
         ]
         findings += [
             Finding("not-a-test", f"{path} is not named as the tests here are.", path)
@@ -145,8 +147,8 @@ the base, pass on the change, and notice mutants."""
     def select_forbidden_paths(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
-        existing = set(work.list_paths())
-        return sorted(path for path in changes if path in existing or not work.is_test(path))
+        existing_paths = set(work.list_paths())
+        return sorted(path for path in changes if path in existing_paths or not work.is_test(path))
 
     def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         path = work.choose_test_path(context.spec["title"]) or "tests/…"
@@ -154,7 +156,7 @@ the base, pass on the change, and notice mutants."""
 
 
 def find_syntax_errors(changes: Changes) -> list[Finding]:
-    """Return a finding for each changed Python file that does not parse; it quotes the line."""
+    """Return a finding for each changed Python file that does not parse, with the line."""
     findings = []
     for path, data in changes.items():
         if path.endswith(".py") and data is not None:
@@ -163,7 +165,7 @@ def find_syntax_errors(changes: Changes) -> list[Finding]:
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 line = (getattr(error, "text", "") or "").strip()
                 says = f"{getattr(error, 'msg', error)}{': ' + quote_text(line) if line else ''}"
-                if line and not line.strip("="):  # a marker between old and new lines
+                if line and not line.strip("="):  # the separator of old and new lines
                     says += " (write the file once, as it shall be, and not its old lines)"
                 number = getattr(error, "lineno", 0) or 0
                 findings.append(Finding("syntax", says, path, number))

@@ -12,7 +12,7 @@ SPEC_LISTS = ("criteria", "constraints", "out_of_scope", "grants")
 
 
 class StepContext:
-    """What a step knows. It finds answers by their kind, so a protocol can name its steps freely."""
+    """What a step knows. It finds answers by kind, so a protocol can name its steps freely."""
 
     def __init__(
         self, protocol: Protocol, request: str, texts: dict[str, str | None],
@@ -40,7 +40,7 @@ class StepContext:
         return validate_answer(self.find_answer(kind) or "", MODELS[kind]).model_dump()
 
     def list_facts(self, gate: str) -> list[dict[str, Any]]:
-        """Return the facts of each pass of a gate, in order."""
+        """Return the facts of each verdict `pass` of a gate, in order."""
         return [
             verdict["payload"]["facts"]
             for verdict in self._list_verdicts(gate)
@@ -52,7 +52,7 @@ class StepContext:
         return self._list_verdicts(gate)[-1]["payload"]["facts"]
 
     def _list_verdicts(self, gate: str) -> list[dict[str, Any]]:
-        """Return the verdicts of a gate; `missing` means that it was not decided."""
+        """Return the verdicts of a gate, without `missing`: there the gate decided nothing."""
         steps = {step.name for step in self.protocol.steps.values() if step.gate == gate}
         return [
             event

@@ -16,7 +16,11 @@ class Kind:
 
     form_name = "plain text"
     checks = ""  # a sentence for the skill
-    reasons: tuple[str, ...] = ("pass", "malformed", "check")  # why its checks can end
+    reasons: tuple[str, ...] = (
+        "pass",
+        "malformed",
+        "check",
+    )  # the reasons that its verdicts can have
     needs: tuple[str, ...] = ()  # earlier answers and gates that our prompt quotes
     # Earlier answers that its checks use, even if a user wrote the prompt.
     needs_for_checks: tuple[str, ...] = ()
@@ -28,7 +32,7 @@ class Kind:
         return {"format": "Plain text."}
 
     def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        """Return the values that only the prompt of this kind has."""
+        """Return the prompt values that only this kind has."""
         return {}
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
@@ -40,11 +44,11 @@ class Kind:
         return text
 
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
-        """Return a verdict if the question need not be asked, else None."""
+        """Return a verdict that makes the question unnecessary, or None."""
         return None
 
     def find_forbidden_paths(self, work: Workspace, context: StepContext, text: str) -> list[str]:
-        """Return the paths that the answer writes although it may not."""
+        """Return the forbidden paths that the answer writes."""
         return []
 
     def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
@@ -69,6 +73,7 @@ class StructuredKind(Kind):
         return self.parse_object(text)
 
     def parse_object(self, text: str) -> dict[str, Any]:
+        """Return the first object in the text that keeps to the contract."""
         return validate_answer(text, MODELS[self.contract]).model_dump()
 
 

@@ -23,8 +23,10 @@ KINDS = {
 
 @cache
 def load_kind(name: str) -> Kind:
+    """Return the one instance of a kind, imported on first use."""
     return load_attribute(KINDS[name])()
 
 
-def kind_of(step: Step) -> Kind:
+def get_kind(step: Step) -> Kind:
+    """Return the kind of answer that a step asks for."""
     return load_kind(step.answer or "")

@@ -66,7 +66,7 @@ def find_object(
 ) -> Value:
     """Return the value that `try_object` returns for the first object without faults.
 
-    Raise AnswerRefused with the faults of the first object, or with why no object can be parsed.
+    Raise AnswerRefused with the faults of the first object, or with why none can be parsed.
     """
     if len(text) > TEXT_CHARS_MAX:
         raise AnswerRefused(
@@ -76,9 +76,9 @@ def find_object(
         raise AnswerRefused(
             "The answer was cut off before its end, because it was too long. Answer with less text."
         )
-    unreadable: list[str] = []
+    parse_errors: list[str] = []
     faults: list[Fault] = []
-    for candidate in _iterate_objects(THOUGHTS.sub("", text), unreadable):
+    for candidate in _iterate_objects(THOUGHTS.sub("", text), parse_errors):
         value, object_faults = try_object(candidate)
         if value is not None:
             return value
@@ -91,33 +91,33 @@ def find_object(
         if len(lines) > FAULTS_MAX:
             lines[FAULTS_MAX:] = [f"and {len(lines) - FAULTS_MAX} more"]
         raise AnswerRefused("The object does not keep to the schema:", lines)
-    if unreadable:
-        lines = list(dict.fromkeys(unreadable))[:FAULTS_MAX]
+    if parse_errors:
+        lines = list(dict.fromkeys(parse_errors))[:FAULTS_MAX]
         raise AnswerRefused("The answer has no JSON object that can be read:", lines)
     raise AnswerRefused("The answer has no JSON object.")
 
 
-def _iterate_objects(text: str, unreadable: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield each JSON object; append to `unreadable` why other text in braces is none."""
+def _iterate_objects(text: str, parse_errors: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield each JSON object. For other text in braces, append the reason to `parse_errors`."""
 
     def refuse_constant(name: str) -> NoReturn:
         raise ValueError(f"{name} is not JSON")
 
-    tried = 0
+    tried_count = 0
     at = text.find("{")
-    while at >= 0 and tried < BRACES_MAX:
-        tried += 1
+    while at >= 0 and tried_count < BRACES_MAX:
+        tried_count += 1
         end = _find_end(text, at)
         if end:
             try:
                 yield json.loads(text[at:end], parse_constant=refuse_constant)
             except json.JSONDecodeError as error:
                 before = quote_text(error.doc[max(0, error.pos - 30) : error.pos], 40)
-                unreadable.append(f"{error.msg} at line {error.lineno}, after {before!r}")
+                parse_errors.append(f"{error.msg} at line {error.lineno}, after {before!r}")
             except (ValueError, RecursionError) as error:
-                unreadable.append(str(error)[:200])
+                parse_errors.append(str(error)[:200])
         else:
-            unreadable.append("A brace is opened and never closed, or too many are nested.")
+            parse_errors.append("A brace is opened and never closed, or too many are nested.")
         at = text.find("{", end or at + 1)
 
 

@@ -51,11 +51,11 @@ class BriefKind(StructuredKind):
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         brief = self.parse_object(text)
-        there = set(work.list_paths())
+        existing_paths = set(work.list_paths())
         findings = [
             Finding("no-such-file", f"{path} is not in the repository.", path)
             for path in brief["files"]
-            if path not in there
+            if path not in existing_paths
         ]
         if findings:
             says = f"The brief names {format_count(findings, 'file')} wrongly."

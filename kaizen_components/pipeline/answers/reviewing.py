@@ -26,6 +26,7 @@ schemas are checked before."""
         return {"diff": self._render_diff(work, context)}
 
     def _render_diff(self, work: Workspace, context: StepContext) -> str:
+        """Return the diff from the base commit to the candidate with its tests."""
         edits, tests = context.find_answer("edits") or "", context.find_answer("tests")
         return work.render_diff(work.write_candidate(context.spec, edits, tests))
 

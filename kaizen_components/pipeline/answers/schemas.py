@@ -41,7 +41,7 @@ def explain_bad_schema(schema: Any) -> str:
 
 
 def _can_resolve(schema: Any, pointer: str) -> bool:
-    """Tell whether a JSON pointer leads to a part of the schema that is not a reference."""
+    """Return whether a JSON pointer leads to a part of the schema that is not a reference."""
     for word in pointer.strip("/").split("/"):
         word = word.replace("~1", "/").replace("~0", "~")
         if not isinstance(schema, dict) or word not in schema:

@@ -1,4 +1,4 @@
-"""Write the feedback for a step that is asked again: its faults now, and those fixed before.
+"""Write the feedback for a step that is asked again: its current faults and the fixed ones.
 
 The feedback is built from the judged events of a run alone, so equal histories give equal texts.
 """
@@ -37,24 +37,27 @@ def write_feedback(history: list[JudgedEvent], step: str, plans: frozenset[str])
     ]
     if not failures:
         return ""
-    newest, older = failures[-1], failures[:-1]
-    before = {
-        key for event in older if event["step"] == newest["step"] for key in _list_keys(event)
+    newest, older_failures = failures[-1], failures[:-1]
+    keys_before = {
+        key
+        for event in older_failures
+        if event["step"] == newest["step"]
+        for key in _list_keys(event)
     }
-    parts = [_describe_verdict(newest, before)]
-    for gate in dict.fromkeys(event["step"] for event in reversed(older)):
+    parts = [_describe_verdict(newest, keys_before)]
+    for gate in dict.fromkeys(event["step"] for event in reversed(older_failures)):
         last = next(event for event in reversed(history) if event["step"] == gate)
         if gate != newest["step"] and last["reason"] != "pass":
             parts.append("Not looked at again yet:\n" + _describe_verdict(last, set()))
-    fixed: dict[Key, str] = {}
+    fixed_lines: dict[Key, str] = {}
     for event in failures:
         last = next(later for later in reversed(history) if later["step"] == event["step"])
         last_keys = _list_keys(last)
-        for finding, key in zip(_findings(event), _list_keys(event), strict=True):
+        for finding, key in zip(_get_findings(event), _list_keys(event), strict=True):
             if last is not event and key not in last_keys and finding["rule"] not in FORM_RULES:
-                fixed[key] = f"- {describe_finding({**finding, 'line': 0})}"
-    if fixed:
-        lines = sorted(set(fixed.values()))[:FIXED_MAX]
+                fixed_lines[key] = f"- {describe_finding({**finding, 'line': 0})}"
+    if fixed_lines:
+        lines = sorted(set(fixed_lines.values()))[:FIXED_MAX]
         parts.append("\n".join(["Found before and not now; it must not come back:", *lines]))
     return _cut_text("\n\n".join(parts), CHARS_MAX)
 
@@ -76,9 +79,9 @@ def fingerprint_verdict(verdict: Verdict) -> str:
 def select_current_verdicts(
     history: list[JudgedEvent], step: str, plans: frozenset[str]
 ) -> list[JudgedEvent]:
-    """Return the verdicts since the last accepted plan; a new plan makes older ones obsolete.
+    """Return the verdicts since the last accepted plan; a new plan makes older verdicts obsolete.
 
-    `plans` are the planning steps. They get the whole history.
+    `plans` names the planning steps, which get the whole history.
     """
     if step in plans:
         return history
@@ -88,10 +91,10 @@ def select_current_verdicts(
     return history
 
 
-def _describe_verdict(event: JudgedEvent, before: set[Key]) -> str:
-    """Return a heading and the sorted findings; those in `before` are marked."""
+def _describe_verdict(event: JudgedEvent, keys_before: set[Key]) -> str:
+    """Return a heading and the sorted findings; those in `keys_before` are marked."""
     findings = sorted(
-        _findings(event),
+        _get_findings(event),
         key=lambda finding: (finding["path"], finding["line"], finding["rule"], finding["text"]),
     )
     says = event["says"] or ""
@@ -100,7 +103,7 @@ def _describe_verdict(event: JudgedEvent, before: set[Key]) -> str:
     if [finding["text"] for finding in findings] == [event["says"]]:
         return head  # the finding would only repeat it
     lines = [
-        f"- {describe_finding(finding)}{' (again)' if _finding_key(finding) in before else ''}"
+        f"- {describe_finding(finding)}{' (again)' if _make_key(finding) in keys_before else ''}"
         for finding in findings[:FINDINGS_MAX]
     ]
     if len(findings) > FINDINGS_MAX:
@@ -108,17 +111,18 @@ def _describe_verdict(event: JudgedEvent, before: set[Key]) -> str:
     return "\n".join([head, *lines])
 
 
-def _findings(event: JudgedEvent) -> list[dict[str, Any]]:
+def _get_findings(event: JudgedEvent) -> list[dict[str, Any]]:
     """Return the recorded findings of a verdict."""
     return event["payload"].get("findings", [])
 
 
 def _list_keys(event: JudgedEvent) -> list[Key]:
     """Return the key of each finding: its path, rule and text, without its line."""
-    return [_finding_key(finding) for finding in _findings(event)]
+    return [_make_key(finding) for finding in _get_findings(event)]
 
 
-def _finding_key(finding: dict[str, Any]) -> Key:
+def _make_key(finding: dict[str, Any]) -> Key:
+    """Return what identifies a finding in later attempts: its path, rule and masked text."""
     return finding["path"], finding["rule"], mask_variable_parts(finding["text"])
 
 
@@ -138,4 +142,5 @@ def mask_variable_parts(text: str) -> str:
 
 
 def _cut_text(text: str, chars_max: int) -> str:
+    """Return at most `chars_max` characters of the text, with a mark if it is cut."""
     return text if len(text) <= chars_max else text[: chars_max - 8] + "\n… (cut)"

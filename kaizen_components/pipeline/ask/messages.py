@@ -6,7 +6,7 @@ from typing import Any
 from ...errors import KaizenError, Refused
 from .. import prompt
 from ..answers.context import StepContext
-from ..answers.kinds import kind_of
+from ..answers.kinds import get_kind
 from ..answers.parse import AnswerRefused
 from ..edits import apply as edits
 from ..protocol import Step
@@ -23,7 +23,7 @@ VALUES = ("request", "feedback", "previous", "listing", "spec", "answers", "form
 def build_messages(step: Step, work: Workspace, context: StepContext) -> list[dict[str, str]]:
     """Return a system and a user message, built only from records and the base commit."""
     try:
-        kind = kind_of(step)
+        kind = get_kind(step)
         form = kind.describe_form(step)
         form_text = form.get("format")
         if "schema" in form:
@@ -58,13 +58,13 @@ def build_messages(step: Step, work: Workspace, context: StepContext) -> list[di
 
 
 def parse_answers(context: StepContext) -> dict[str, Any]:
-    """Return each valid answer by its step, parsed by its kind."""
+    """Return {step name: parsed answer} for the answers whose form is valid."""
     values: dict[str, Any] = {}
     for name, text in context.texts.items():
         if text is not None:
             step = context.protocol.steps[name]
             try:
-                values[name] = kind_of(step).parse_answer(step, text)
+                values[name] = get_kind(step).parse_answer(step, text)
             except AnswerRefused:
                 continue
     return values
@@ -73,7 +73,7 @@ def parse_answers(context: StepContext) -> dict[str, Any]:
 def check_answer(step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
     """Return the verdict of the step's checks on its answer `text`."""
     try:
-        return kind_of(step).check_answer(step, work, context, text)
+        return get_kind(step).check_answer(step, work, context, text)
     except (AnswerRefused, edits.EditRefused) as error:
         return Verdict("malformed", str(error), [Finding("form", str(error))])
     except KaizenError:  # not a fault of the answer

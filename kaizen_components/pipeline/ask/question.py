@@ -13,6 +13,7 @@ CUT = "… (cut)"
 
 
 def hash_question(question: Question) -> str:
+    """Return the hash by which a replay finds the recorded answer."""
     return hash_text(encode_canonical(question))
 
 
@@ -38,4 +39,5 @@ def describe_difference(recorded: str, now: str) -> str:
 
 
 def _cut_text(text: str, chars_max: int) -> str:
+    """Return the first `chars_max` characters of the text, then a mark if it is cut."""
     return text if len(text) <= chars_max else text[:chars_max] + CUT

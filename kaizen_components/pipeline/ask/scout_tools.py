@@ -1,6 +1,6 @@
 """The tools of a scout: list, read and search the files of the base commit.
 
-Paths are looked up among those files and never opened, so no path leads out of the commit.
+A path is only looked up in the list of those files, so no path leads out of the commit.
 """
 
 import json
@@ -59,20 +59,22 @@ NAMES = tuple(schema["function"]["name"] for schema in SCHEMAS)
 def call_tool(base: Base, name: str, arguments: str) -> str:
     """Return the result of a tool, or a sentence that tells the model what is wrong."""
     try:
-        given = json.loads(arguments or "{}")
+        options = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
         return "The arguments are not JSON."
     if name not in NAMES:
         return "There is no such tool. There are: " + ", ".join(NAMES) + "."
-    if not isinstance(given, dict):
+    if not isinstance(options, dict):
         return "The arguments are not a JSON object."
     if name == "read":
-        text = _read_lines(base, given)
+        text = _read_lines(base, options)
     else:
-        folder = str(given.get("folder") or "").strip().removeprefix("./").strip("/")
-        below = "" if folder in ("", ".") else folder + "/"
-        paths = [path for path in base.list_paths() if path.startswith(below)]
-        text = _find_lines(base, paths, given) if name == "grep" else "\n".join(paths[:LISTED_MAX])
+        folder = str(options.get("folder") or "").strip().removeprefix("./").strip("/")
+        prefix = "" if folder in ("", ".") else folder + "/"
+        paths = [path for path in base.list_paths() if path.startswith(prefix)]
+        text = (
+            _find_lines(base, paths, options) if name == "grep" else "\n".join(paths[:LISTED_MAX])
+        )
         if name == "list" and len(paths) > LISTED_MAX:
             text += f"\n… and {len(paths) - LISTED_MAX:,} more"
         text = text or "There is no file below that folder."
@@ -80,25 +82,25 @@ def call_tool(base: Base, name: str, arguments: str) -> str:
     return text if len(text) <= ANSWER_CHARS_MAX else text[:ANSWER_CHARS_MAX] + "\n… (cut)"
 
 
-def _read_lines(base: Base, given: dict[str, Any]) -> str:
+def _read_lines(base: Base, options: dict[str, Any]) -> str:
     """Return a part of a text file under a heading with its line numbers."""
-    path = str(given.get("path") or "").strip().removeprefix("./")
+    path = str(options.get("path") or "").strip().removeprefix("./")
     data = base.read(path) if path in base.list_paths() else None
     if data is None:
         return "There is no such file. Use a path as `list` gives it."
     if b"\0" in data:
         return "It is not a text file."
     lines = data.decode("utf-8", "replace").splitlines()
-    start = given.get("start")
+    start = options.get("start")
     first = start if isinstance(start, int) and 1 <= start <= len(lines) else 1
     part = lines[first - 1 : first - 1 + READ_LINES_MAX]
     head = f"{path}, lines {first}-{first + len(part) - 1} of {len(lines)}:"
     return f"{head}\n" + "\n".join(part)
 
 
-def _find_lines(base: Base, paths: list[str], given: dict[str, Any]) -> str:
+def _find_lines(base: Base, paths: list[str], options: dict[str, Any]) -> str:
     """Return the lines of these files that contain a text, as path:line: text."""
-    text = str(given.get("text") or "").lower()
+    text = str(options.get("text") or "").lower()
     if len(text.strip()) < 2:
         return "Give a text of at least two characters."
     hits = []

@@ -61,18 +61,18 @@ def check_analysis(text: str, results: list[dict[str, Any]], rounds_left: int) -
 
 def _check_ids(ids: list[str], results: list[dict[str, Any]]) -> list[Finding]:
     """Return a finding for each unknown snippet, and one for the snippets without a cluster."""
-    known = [result["id"] for result in results]
+    snippet_ids = [result["id"] for result in results]
     findings = [
         Finding(
             "unknown",
-            f"There is no snippet {quote_text(id, 20)}; there are {known[0]} to {known[-1]}.",
+            f"There is no snippet {quote_text(id, 20)}; there are {snippet_ids[0]} to {snippet_ids[-1]}.",
         )
         for id in dict.fromkeys(ids)
-        if id not in known
+        if id not in snippet_ids
     ]
-    missing = [id for id in known if id not in ids]
-    if missing:
-        says = f"In no cluster: {', '.join(missing)}. Put every snippet into a cluster."
+    missing_ids = [id for id in snippet_ids if id not in ids]
+    if missing_ids:
+        says = f"In no cluster: {', '.join(missing_ids)}. Put every snippet into a cluster."
         findings.append(Finding("left-out", says))
     return findings
 
@@ -91,8 +91,8 @@ def _check_repeated_results(
             continue
         for key in RESULT_KEYS:
             if key in row and row[key] != by_id[id][key]:
-                recorded = quote_text(repr(by_id[id][key]), 120)
-                says = f"{id}: {key} is {recorded} on record, but the answer says "
+                recorded_value = quote_text(repr(by_id[id][key]), 120)
+                says = f"{id}: {key} is {recorded_value} on record, but the answer says "
                 says += f"{quote_text(repr(row[key]), 120)}. Leave results out."
                 findings.append(Finding("changed", says))
     return findings

@@ -62,7 +62,7 @@ class Case(Contract):
 
     @property
     def end(self) -> str:
-        """The expected result in words, such as `gives 4` or `raises ValueError`."""
+        """Describe the expected result, such as `gives 4` or `raises ValueError`."""
         if self.raises is None:
             return f"gives {self.expect}"
         return f"raises {self.raises}" + (f" with {self.match!r}" if self.match else "")
@@ -108,11 +108,11 @@ def load_yaml(text: str) -> Any:
     """Load the YAML in a text, fenced or not; raise AnswerRefused if it cannot be read."""
     if text.rstrip().endswith(CUT):
         raise AnswerRefused("The answer was too long and was cut off. Write fewer cases.")
-    plain = THOUGHTS.sub("", text)
-    blocks = FENCE.findall(plain) if len(text) <= CHARS_MAX else []
-    fenced = [block for _, block in blocks if "cases" in block]
+    visible_text = THOUGHTS.sub("", text)
+    blocks = FENCE.findall(visible_text) if len(text) <= CHARS_MAX else []
+    case_blocks = [block for _, block in blocks if "cases" in block]
     try:
-        return yaml_file.parse_yaml(fenced[0] if fenced else plain, "The answer")
+        return yaml_file.parse_yaml(case_blocks[0] if case_blocks else visible_text, "The answer")
     except Refused as error:
         raise AnswerRefused(f"{error.what} {quote_text(error.why, 200)} {FORM}") from None
 
@@ -125,10 +125,10 @@ def check_spec(
     findings = find_spec_faults(function, request, results, spec)
     if findings:
         return Verdict("check", f"The spec has {format_count(findings)}.", findings)
-    requested = sum(case.source == "requirement" for case in spec.cases)
+    requirement_count = sum(case.source == "requirement" for case in spec.cases)
     count = len(spec.cases)
-    says = f"{count} cases: {requested} from the requirement, {count - requested} from evidence."
-    return Verdict("pass", says, facts={"cases": count, "from_requirement": requested})
+    says = f"{count} cases: {requirement_count} from the requirement, {count - requirement_count} from evidence."
+    return Verdict("pass", says, facts={"cases": count, "from_requirement": requirement_count})
 
 
 def find_spec_faults(
@@ -139,7 +139,7 @@ def find_spec_faults(
     if spec.function != str(function):
         says = f"The spec is about {quote_text(spec.function, 60)}, not about {function}."
         findings.append(Finding("function", says))
-    repeated = []
+    repetitions = []
     first_ids: dict[str, str] = {}
     for case in spec.cases:
         rule = "code"
@@ -152,13 +152,13 @@ def find_spec_faults(
             first = first_ids.setdefault(code.normalize_code(function, case.call), case.id)
             if first != case.id:
                 says = f"{case.id} makes the same call as {first}: use each call once."
-                repeated.append(Finding("repeated", says))
-    uncovered = evidence.find_uncovered(function, request, results, spec.cases)
-    return [*findings, *repeated, *uncovered]
+                repetitions.append(Finding("repeated", says))
+    gaps = evidence.find_uncovered(function, request, results, spec.cases)
+    return [*findings, *repetitions, *gaps]
 
 
 def check_refined_spec(
-    before: Spec,
+    old_spec: Spec,
     failing: Collection[str],
     function: Function,
     request: str,
@@ -169,7 +169,7 @@ def check_refined_spec(
     spec = parse_spec(text)
     new = {case.id: case for case in spec.cases}
     findings = []
-    for case in before.cases:
+    for case in old_spec.cases:
         if case.id not in new:
             says = f"{case.id} is gone: a case may be changed, but not removed."
             findings.append(Finding("gone", says))
@@ -183,15 +183,15 @@ def check_refined_spec(
         elif case.id not in failing:
             says = f"{case.id} passes and must not change: {case.call} {case.end}."
             findings.append(Finding("kept", says))
-    if not findings and spec.cases == before.cases:
+    if not findings and spec.cases == old_spec.cases:
         says = "The spec is unchanged: change what failed, or add cases."
         findings = [Finding("unchanged", says)]
     findings += find_spec_faults(function, request, results, spec)
     if findings:
         return Verdict("check", f"The new spec has {format_count(findings)}.", findings)
-    added = len(spec.cases) - len(before.cases)
-    changed = [case.id for case in before.cases if new[case.id] != case]
-    says = f"{format_count(spec.cases[len(before.cases) :], 'new case')}; "
-    says += f"changed: {', '.join(changed) or 'none'}."
-    facts = {"cases": len(spec.cases), "added": added, "changed": changed}
+    added_count = len(spec.cases) - len(old_spec.cases)
+    changed_ids = [case.id for case in old_spec.cases if new[case.id] != case]
+    says = f"{format_count(spec.cases[len(old_spec.cases) :], 'new case')}; "
+    says += f"changed: {', '.join(changed_ids) or 'none'}."
+    facts = {"cases": len(spec.cases), "added": added_count, "changed": changed_ids}
     return Verdict("pass", says, facts=facts)

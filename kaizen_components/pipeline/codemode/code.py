@@ -31,7 +31,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def find_code_faults(function: Function, code: str) -> list[str]:
-    """Return the reasons why this code cannot be used; an empty list if it can."""
+    """Return the faults that make this code unusable; [] if there are none."""
     if len(code) > CHARS_MAX:
         return [f"has {len(code):,} characters; at most {CHARS_MAX:,} are allowed."]
     try:
@@ -94,11 +94,11 @@ def _find_import_faults(function: Function, node: ast.Import | ast.ImportFrom) -
             yield "imports by a relative name or a star: import each name from its module."
             return
         names = [node.module or ""]
-    own = function.module.split(".")[0]
+    own_package = function.module.split(".")[0]
     for name in names:
-        if name.split(".")[0] not in (*ALLOWED, own):
+        if name.split(".")[0] not in (*ALLOWED, own_package):
             yield (
-                f"imports {name}; only {own} and plain modules such as datetime, json, math or re "
+                f"imports {name}; only {own_package} and plain modules such as datetime, json, math or re "
                 "are allowed."
             )
 
@@ -117,7 +117,7 @@ def _bound_names(node: ast.AST) -> set[str | None]:
 
 
 def _is_import_of(function: Function, node: ast.AST) -> bool:
-    """Return whether the node imports the function under its own name."""
+    """Return whether the node imports the function without renaming it."""
     if not isinstance(node, ast.ImportFrom) or node.level or node.module != function.module:
         return False
     return all(

@@ -37,7 +37,7 @@ def deliver_fixture(root: str, run: dict[str, Any], context: StepContext) -> dic
 
 
 def _find_free_path(root: str, path: str, data: bytes) -> str:
-    """Return the first unused path, or one with the same content from an interrupted delivery."""
+    """Return an unused path, or the path of an interrupted delivery with the same content."""
     stem, ending = os.path.splitext(path)
     for name in (path if number == 1 else f"{stem}_{number}{ending}" for number in count(1)):
         full_path = os.path.join(root, name)

@@ -1,4 +1,4 @@
-"""Check that the result a case expects comes from a snippet that ran, or from the request."""
+"""Check that each expected result comes from a snippet that ran, or from the request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUOTE_CHARS = 160
 def find_case_faults(
     function: Function, request: str, results: list[dict[str, Any]], case: Case
 ) -> list[str]:
-    """Return why there is no evidence for the result that a case expects; [] if there is."""
+    """Return why a case's expected result lacks evidence; [] if it has evidence."""
     if case.source == "requirement":
         is_error = case.raises is not None
         end = case.raises or case.expect or ""
@@ -49,7 +49,7 @@ def find_case_faults(
 
 
 def is_met(result: dict[str, Any], case: Case) -> bool:
-    """Return whether a result is the one that the case expects."""
+    """Return whether a result matches what the case expects."""
     if case.raises is None:
         is_whole = result["success"] and not result["cut"]
         return is_whole and is_expected_value(case.expect or "", result["output"])
@@ -76,11 +76,11 @@ def find_uncovered(
         # An error of the snippet itself does not count, but a call with wrong arguments does.
         and (result["inside"] or result["error_type"] == "TypeError")
     }
-    raised = {case.raises for case in cases}
+    expected_errors = {case.raises for case in cases}
     findings = [
         Finding("error-kind", f"No case expects {kind}, which {id} showed: add one from {id}.")
         for kind, id in sorted(kinds.items())
-        if kind not in raised
+        if kind not in expected_errors
     ]
     calls = set()
     for case in cases:

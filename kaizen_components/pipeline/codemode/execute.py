@@ -32,8 +32,8 @@ def execute_snippets(job: Job, function: Function, snippets: list[dict[str, Any]
 def add_code(snippets: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return each result together with the description and code of its snippet."""
     by_id = {snippet["id"]: snippet for snippet in snippets}
-    empty = {"description": "", "code": ""}
-    return [{**by_id.get(result["id"], empty), **result} for result in results]
+    no_snippet = {"description": "", "code": ""}
+    return [{**by_id.get(result["id"], no_snippet), **result} for result in results]
 
 
 def run_twice(
@@ -41,14 +41,14 @@ def run_twice(
 ) -> tuple[list[dict[str, Any]], list[sandbox.SandboxResult]]:
     """Run the items in two processes with different hash seeds.
 
-    Return the first result of each item, in order, with `stable` for whether the second was equal.
+    Return the first result of each item, in order; its `stable` says if the second was equal.
     """
     items = [{"id": item["id"], "code": item["code"]} for item in items]
     runs: list[sandbox.SandboxResult] = []
-    firsts, seconds = (_run_once(job, function, items, seed, runs) for seed in SEEDS)
+    first_results, second_results = (_run_once(job, function, items, seed, runs) for seed in SEEDS)
     results = []
     for item in items:
-        first, second = firsts[item["id"]], seconds[item["id"]]
+        first, second = first_results[item["id"]], second_results[item["id"]]
         # Only the value or the kind of error counts: messages and prints may contain a time.
         is_stable = (
             first["error_type"] == second["error_type"] != NOT_RUN
@@ -68,27 +68,31 @@ def _run_once(
 ) -> dict[str, dict[str, Any]]:
     """Return the results by id. If an item breaks the sandbox, find it by running each half."""
     try:
-        (group,), boxed = session.run(job, function, [session.build_group(items)], hash_seed=seed)
+        (group,), sandbox_run = session.run(
+            job, function, [session.build_group(items)], hash_seed=seed
+        )
     except SessionBroken as broken:
-        runs.append(broken.boxed)
+        runs.append(broken.sandbox_run)
         if len(items) == 1:
-            why = broken.boxed.stopped or "It ended the whole sandbox."
+            why = broken.sandbox_run.stopped or "It ended the whole sandbox."
             return {items[0]["id"]: build_failure(KILLED, why)}
-        half = len(items) // 2
+        middle = len(items) // 2
         return {
-            **_run_once(job, function, items[:half], seed, runs),
-            **_run_once(job, function, items[half:], seed, runs),
+            **_run_once(job, function, items[:middle], seed, runs),
+            **_run_once(job, function, items[middle:], seed, runs),
         }
-    runs.append(boxed)
-    missing = build_failure(NOT_RUN, "The time for all snippets was over.")
-    imported = group["import"]
-    if imported and imported["error_type"]:
-        missing = build_failure(imported["error_type"], f"The import failed: {imported['error']}")
-    return {item["id"]: group["results"].get(item["id"], missing) for item in items}
+    runs.append(sandbox_run)
+    missing_result = build_failure(NOT_RUN, "The time for all snippets was over.")
+    import_result = group["import"]
+    if import_result and import_result["error_type"]:
+        missing_result = build_failure(
+            import_result["error_type"], f"The import failed: {import_result['error']}"
+        )
+    return {item["id"]: group["results"].get(item["id"], missing_result) for item in items}
 
 
 def explain_unusable(result: dict[str, Any]) -> str:
-    """Return why a result cannot be evidence, or "" if it can."""
+    """Return why a result cannot serve as evidence; "" if it can."""
     if result["error_type"] in NO_EVIDENCE:
         return f"ended with {result['error_type']}, which depends on the machine"
     if not result["stable"]:

@@ -132,7 +132,7 @@ def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFoun
 
 
 def _no_function(path: str, statements: list[ast.stmt], function: Function) -> NotFound:
-    """Return the error for a missing function: a similar one, a class, or where it comes from."""
+    """Return the error for a missing function; suggest a similar name or where it is defined."""
     names = [node.name for node in statements if isinstance(node, DEFINITIONS)]
     close = difflib.get_close_matches(function.name, names, 1)
     why = "It defines " + (", ".join(names[:10]) or "no function") + "."

@@ -22,10 +22,10 @@ def fail_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
             sandbox.require_level(job.settings.minimum_level)
             return judge(job, *args, **options)
         except SessionBroken as broken:
-            boxed = broken.boxed
-            text = NO_REPORT + (f" {boxed.stopped}." if boxed.stopped else "")
+            sandbox_run = broken.sandbox_run
+            text = NO_REPORT + (f" {sandbox_run.stopped}." if sandbox_run.stopped else "")
             text += f" The last line was: {broken.last_line}" if broken.last_line else ""
-            return Verdict("missing", NO_REPORT, [Finding("sandbox", text)], [boxed])
+            return Verdict("missing", NO_REPORT, [Finding("sandbox", text)], [sandbox_run])
         except OSError as error:
             says = f"The sandbox could not be set up: {error.strerror or error}."
             text = f"{says} Check the disk and its permissions."

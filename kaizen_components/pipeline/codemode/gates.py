@@ -55,20 +55,20 @@ def check_function(job: Job, function: Function) -> Verdict:
     except NotFound as error:
         text = f"{error.what} {error.why} {error.next}"
         return Verdict("check", error.what, [Finding(error.code, text)])
-    (group,), boxed = session.run(job, function, [session.build_group([])], hash_seed=1)
+    (group,), sandbox_run = session.run(job, function, [session.build_group([])], hash_seed=1)
     path = location.path
     facts = {"function": str(function), "path": path, "lines": [location.first, location.last]}
     result = group["import"] or build_failure(TIMEOUT, "The import did not end.")
     if result["error_type"]:
         says = f"{function.module} cannot be imported: {result['error_type']}: {result['error']}"
         reason, next_step = "check", "Fix the module: only an importable one can be explored."
-        missing = re.match(r"No module named '([^']+)'", result["error"])
-        if missing and result["error_type"] == "ModuleNotFoundError":
-            install = f"{job.tools.install or 'pip install'} {missing[1].split('.')[0]}"
+        missing_module = re.match(r"No module named '([^']+)'", result["error"])
+        if missing_module and result["error_type"] == "ModuleNotFoundError":
+            install = f"{job.tools.install or 'pip install'} {missing_module[1].split('.')[0]}"
             reason, next_step = "missing", f"Install it where the target's tests run: {install}"
         findings = [Finding("import", f"{says}. {next_step}", path)]
-        return Verdict(reason, says, findings, [boxed], facts)
+        return Verdict(reason, says, findings, [sandbox_run], facts)
     if not result["callable"]:
         says = f"{function} is not callable after its module was imported."
-        return Verdict("check", says, [Finding("not-callable", says, path)], [boxed], facts)
-    return Verdict("pass", f"{function} is in {path} and can be called.", [], [boxed], facts)
+        return Verdict("check", says, [Finding("not-callable", says, path)], [sandbox_run], facts)
+    return Verdict("pass", f"{function} is in {path} and can be called.", [], [sandbox_run], facts)

@@ -12,7 +12,7 @@ from ..verdict import Verdict
 from . import analysis, cases, snippets
 from .function import Function, read_source
 
-EXECUTION, VALIDATION = "execution", "validation"  # the gates whose facts the prompts quote
+EXECUTION, VALIDATION = "execution", "validation"  # gates whose facts the prompts quote
 
 
 def read_function_option(context: StepContext) -> Function:
@@ -81,8 +81,12 @@ class AnalysisKind(CodemodeKind):
     checks = "Every snippet is in a cluster, and no recorded result is changed."
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        used = sum(row["step"] == step.name and row["reason"] == "more" for row in context.judged)
-        return analysis.check_analysis(text, collect_results(context), step.next["more"][1] - used)
+        rounds_used = sum(
+            row["step"] == step.name and row["reason"] == "more" for row in context.judged
+        )
+        return analysis.check_analysis(
+            text, collect_results(context), step.next["more"][1] - rounds_used
+        )
 
     def parse_answer(self, step: Step, text: str) -> Any:
         return analysis.parse_analysis(text)
@@ -126,7 +130,7 @@ cases need evidence like all others."""
 
     def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         last, function = context.find_newest_facts(VALIDATION), read_function_option(context)
-        before, results = cases.parse_spec(last["spec"]), collect_results(context)
+        old_spec, results = cases.parse_spec(last["spec"]), collect_results(context)
         return cases.check_refined_spec(
-            before, last["failing"], function, context.request, results, text
+            old_spec, last["failing"], function, context.request, results, text
         )

@@ -12,7 +12,7 @@ from . import evidence, session
 from .cases import Spec
 from .function import Function, locate_function
 
-SLOWER = 10.0  # a case may take this many times as long as the slowest case did
+SLOWER = 10.0  # time limit of a case on a mutant, as a multiple of the slowest case without one
 ITEM_S_MIN = 2.0
 
 
@@ -25,8 +25,8 @@ def run_mutants(
     all_mutants = mutants.make_mutants(location.path, location.text, lines)
     mutation = Mutation(len(all_mutants))
     random.Random(job.base_tree).shuffle(all_mutants)
-    chosen = all_mutants[:MUTANTS_MAX]
-    if not chosen:
+    sample = all_mutants[:MUTANTS_MAX]
+    if not sample:
         return mutation, None
     items = [{"id": case.id, "code": case.call} for case in spec.cases]
     item_s = max(ITEM_S_MIN, SLOWER * slowest_ms / 1000)
@@ -35,22 +35,24 @@ def run_mutants(
     for tidy in (False, True):
         groups = [
             session.build_group(items, {location.path: text}, item_s=item_s, stop=True, tidy=tidy)
-            for text in [location.text, *(mutant.text for mutant in chosen)]
+            for text in [location.text, *(mutant.text for mutant in sample)]
         ]
         seconds = job.settings.mutation_s
-        runs, boxed = session.run(job, function, groups, hash_seed=1, seconds=seconds)
+        runs, sandbox_run = session.run(job, function, groups, hash_seed=1, seconds=seconds)
         if not runs or not _is_complete(runs[0], spec) or _is_detected(runs[0], spec):
             continue  # the cases do not pass on the function itself
-        for mutant, run in zip(chosen, runs[1:], strict=False):  # for the others there was no time
+        for mutant, run in zip(
+            sample, runs[1:], strict=False
+        ):  # the time was too short for the others
             if _is_detected(run, spec):
                 mutation.killed_count += 1
             elif _is_complete(run, spec):
                 mutation.survivors.append(mutant)
-        return mutation, boxed
+        return mutation, sandbox_run
     mutation.doubts.append(
         "The cases do not pass on the function itself in the time that a mutant has."
     )
-    return mutation, boxed
+    return mutation, sandbox_run
 
 
 def describe_survivors(mutation: Mutation) -> list[Finding]:

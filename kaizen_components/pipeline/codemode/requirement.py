@@ -28,11 +28,11 @@ CLOSING = {"[": "]", "(": ")", "{": "}"}
 REQUEST_CHARS_MAX = 20_000
 LITERAL_CHARS_MAX = 2_000
 ENDS_MAX = 60
-WRAPPERS = ("list", "asyncio.run")  # a case may use them to look into a generator or a coroutine
+WRAPPERS = ("list", "asyncio.run")  # wrappers with which a case reads a generator or a coroutine
 
 
 class Example(NamedTuple):
-    """A call with literal arguments, and the text up to the next call or the sentence's end."""
+    """A call with literal arguments, and the text after it up to the next call or sentence end."""
 
     call: str
     after: str
@@ -40,7 +40,7 @@ class Example(NamedTuple):
 
     @property
     def stated_end(self) -> str:
-        """The value or error stated right after the call, or "". Such an example needs a case."""
+        """The value or error stated right after the call, or "". A stated end needs a case."""
         gives = GIVES.match(self.after)
         text = self.after[gives.end() :] if gives else ""
         name = ERROR.match(text)
@@ -54,10 +54,10 @@ def find_examples(function: Function, request: str) -> list[Example]:
     examples = []
     for sentence in split_sentences(request):
         spans = _find_calls(function, sentence)
-        plain = _cut_spans(sentence, spans)
+        text_around = _cut_spans(sentence, spans)
         ends = [*(start for start, _ in spans[1:]), len(sentence)]
         for (start, end), next_start in zip(spans, ends, strict=False):
-            examples.append(Example(sentence[start:end], sentence[end:next_start], plain))
+            examples.append(Example(sentence[start:end], sentence[end:next_start], text_around))
     return examples
 
 
@@ -69,12 +69,12 @@ def split_sentences(request: str) -> list[str]:
 
 def find_literals(text: str) -> list[str]:
     """Return every Python literal in a text, from the left."""
-    literals, at = [], 0
-    while start := LITERAL.search(text, at):
+    literals, position = [], 0
+    while start := LITERAL.search(text, position):
         end = _find_literal_end(text, start.start())
         if end:
             literals.append(text[start.start() : end])
-        at = end or start.end()
+        position = end or start.end()
     return literals
 
 
@@ -86,7 +86,7 @@ def contains_value(text: str, value: str) -> bool:
 
 
 def find_call(function: Function, code: str) -> ast.Call | None:
-    """Return the call of the function if the code is nothing else, except imports and wrappers."""
+    """Return the call of the function; None if the code has more than imports and wrappers."""
     body = [
         node for node in parse_code(code).body if not isinstance(node, ast.Import | ast.ImportFrom)
     ]
@@ -100,7 +100,7 @@ def find_call(function: Function, code: str) -> ast.Call | None:
 def explain_unsupported(
     function: Function, request: str, code: str, value: str, is_error: bool
 ) -> str:
-    """Return why the request does not say that this call has this result, or "" if it does."""
+    """Return why the request does not state this result for this call; "" if it does."""
     call = find_call(function, code)
     if call is None:
         return f"a case from the requirement must be one call of {function.name} and nothing else"
@@ -118,19 +118,19 @@ def explain_unsupported(
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     words = [ast.unparse(argument) for argument in arguments] or ["()"]
     for sentence in split_sentences(request):
-        plain = _cut_spans(sentence, _find_calls(function, sentence))
+        text_around = _cut_spans(sentence, _find_calls(function, sentence))
         if all(contains_value(sentence, word) for word in words) and _states(
-            plain, value, is_error
+            text_around, value, is_error
         ):
             return ""
     return "no sentence of the requirement has both the arguments and the result of this call"
 
 
 def _states_end(example: Example, value: str, is_error: bool) -> bool:
-    """Return whether an example states a value: right after the call, or in its sentence."""
-    stated = example.stated_end
-    if stated:
-        return stated == value if is_error else is_expected_value(value, stated)
+    """Return whether an example states the value, after the call or elsewhere in the sentence."""
+    stated_end = example.stated_end
+    if stated_end:
+        return stated_end == value if is_error else is_expected_value(value, stated_end)
     has_value = find_literals(example.after) or ERROR.search(example.after)
     return _states(example.after if has_value else example.sentence, value, is_error)
 
@@ -138,7 +138,7 @@ def _states_end(example: Example, value: str, is_error: bool) -> bool:
 def _states(text: str, value: str, is_error: bool) -> bool:
     """Return whether a text without a negation contains the value or the name of the error."""
     if DENIES.search(text):
-        return False  # "is not 'y'" gives no value to expect
+        return False  # "is not 'y'" states no expected value
     if is_error:
         return bool(re.search(rf"\b{re.escape(value)}\b", text))
     return contains_value(text, value)
@@ -156,7 +156,7 @@ def _find_calls(function: Function, sentence: str) -> list[tuple[int, int]]:
 
 
 def _closing_positions(text: str, start: int, mark: str) -> list[int]:
-    """Return the positions after the next closing marks, as candidates for an end."""
+    """Return the positions after the next closing marks: the call may end at any of them."""
     stop = min(len(text), start + LITERAL_CHARS_MAX)
     return [at + 1 for at in range(start, stop) if text[at] == mark][:ENDS_MAX]
 
@@ -179,7 +179,7 @@ def _cut_spans(sentence: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _find_literal_end(text: str, start: int) -> int:
-    """Return where the literal that starts here ends, or 0 if there is none."""
+    """Return the end of the literal at `start`; 0 if there is no literal."""
     simple = NUMBER.match(text, start) or WORD.match(text, start)
     if simple:
         return simple.end()

@@ -11,7 +11,7 @@ from ..job import Job
 if TYPE_CHECKING:
     from .function import Function
 
-ITEM_S = 5.0  # for one piece of code; one that takes longer counts as endless
+ITEM_S = 5.0  # seconds for one piece of code; longer code counts as endless
 IMPORT_S = 60.0
 CodeGroup = dict[str, Any]
 
@@ -48,7 +48,7 @@ def run(
         plan = {"module": function.module, "name": function.name, "groups": groups}
         return {**plan, "import_s": IMPORT_S}
 
-    report, boxed = session_box.run_session_in_box(
+    report, sandbox_run = session_box.run_session_in_box(
         job, "codemode.box", prepare, tree=job.base_tree, hash_seed=hash_seed, seconds=seconds
     )
-    return report["groups"], boxed
+    return report["groups"], sandbox_run

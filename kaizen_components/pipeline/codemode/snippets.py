@@ -65,7 +65,7 @@ def check_snippets(function: Function, text: str, earlier: list[dict[str, Any]])
     snippets = parse_round(text, earlier)
     findings: list[Finding] = []
     first_ids = {code.normalize_code(function, old["code"]): old["id"] for old in reversed(earlier)}
-    refused = set()
+    refused_codes = set()
     for snippet in snippets:
         id, text = snippet["id"], snippet["code"]
         faults = code.find_code_faults(function, text)
@@ -77,9 +77,9 @@ def check_snippets(function: Function, text: str, earlier: list[dict[str, Any]])
                 findings.append(Finding("repeated", says))
                 faults = [says]
         if faults:
-            refused.add(id)
+            refused_codes.add(id)
     if findings:
-        says = f"{len(refused)} of {len(snippets)} snippets cannot be used."
+        says = f"{len(refused_codes)} of {len(snippets)} snippets cannot be used."
         return Verdict("check", says, findings)
     says = f"{len(snippets)} snippets, {_count_errors(snippets)} of which expect an error."
     return Verdict("pass", says, facts={"snippets": len(snippets)})

@@ -85,7 +85,7 @@ def judge_ready(case: Case, tools: Tools) -> Verdict:
 
 
 def judge_exploration(case: Case, tools: Tools) -> Verdict:
-    """Check the standard snippets, changed as the case says: fewer, other code, fewer errors."""
+    """Check the standard snippets after the changes that the case lists, such as other code."""
     answer = _snippets()[case.get("without", 0) :]
     answer = [{**snippet, "id": f"S{number}"} for number, snippet in enumerate(answer, 1)]
     answer[0]["code"] = case.get("code", answer[0]["code"])
@@ -95,7 +95,7 @@ def judge_exploration(case: Case, tools: Tools) -> Verdict:
 
 
 def judge_execution(case: Case, tools: Tools) -> Verdict:
-    """Run the codes of the case and compare the results with those in its `shows`."""
+    """Run the code of the case and compare the results with its `shows`."""
     items = [{"id": f"S{number}", "code": code} for number, code in enumerate(case["codes"], 1)]
     with _make_job(Tools([case["python"]]) if "python" in case else tools) as job:
         verdict = execute.execute_snippets(job, DOUBLE, items)
@@ -106,7 +106,7 @@ def judge_execution(case: Case, tools: Tools) -> Verdict:
 
 
 def judge_analysis(case: Case, tools: Tools) -> Verdict:
-    """Check the analysis of the case; the ids "all" stand for those of every snippet."""
+    """Check the analysis of the case; the id "all" stands for every snippet."""
     answer, results = dict(case["answer"]), _results()
     for cluster in answer.get("clusters", ()):
         if cluster["ids"] == "all":
@@ -125,9 +125,9 @@ def judge_validation(case: Case, tools: Tools) -> Verdict:
 
 def judge_refinement(case: Case, tools: Tools) -> Verdict:
     good = next(row for row in _load_fixtures()["spec-synthesis"] if row["expects"] == "pass")
-    before = cases.parse_spec(_spec_text(good))
+    old_spec = cases.parse_spec(_spec_text(good))
     return cases.check_refined_spec(
-        before, case["failing"], DOUBLE, REQUEST, _results(), _spec_text(case)
+        old_spec, case["failing"], DOUBLE, REQUEST, _results(), _spec_text(case)
     )
 
 

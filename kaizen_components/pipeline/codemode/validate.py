@@ -83,8 +83,8 @@ def _judge_mutants(
 ) -> Verdict:
     """Run the cases on mutants; the spec is `weak` if it detects too few of them."""
     slowest_ms = max(result["ms"] for result in facts["results"])
-    mutation, boxed = mutate.run_mutants(job, function, spec, slowest_ms)
-    runs = [*runs, boxed] if boxed else runs
+    mutation, sandbox_run = mutate.run_mutants(job, function, spec, slowest_ms)
+    runs = [*runs, sandbox_run] if sandbox_run else runs
     facts |= {
         "mutants": mutation.made_count,
         "killed": mutation.killed_count,

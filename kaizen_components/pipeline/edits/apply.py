@@ -28,9 +28,9 @@ __all__ = [
 ]
 
 FILE_BYTES_MAX = 1_000_000
-REFUSED_MAX = 2  # patches, before whole files are asked for
+REFUSED_MAX = 2  # refused patches before the prompt asks for whole files
 BOM = "\ufeff"
-LEAKS = ("<<<<<<<", ">>>>>>>", "FILE: ")  # a new line that begins so is a misplaced marker
+LEAKS = ("<<<<<<<", ">>>>>>>", "FILE: ")  # a new line with such a beginning is a misplaced marker
 UNREADABLE = "\ufffd"  # stands for bytes of the answer that are not text
 Read = Callable[[str], bytes | None]
 WHOLE_FILES = (
@@ -72,7 +72,7 @@ def apply_edits(
 
 
 def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | None:
-    """Return the content of one file after its blocks, or None if they delete it."""
+    """Return the content of one file after its edits, or None if an edit deletes the file."""
     first = blocks[0]
     data = base or b""
     # A block with an empty search, in a file that is missing or empty, is the whole file.
@@ -160,11 +160,11 @@ def _encode_checked(path: str, old: str, new: str) -> bytes:
             "A text file cannot have one.",
             "Write it as an escape.",
         )
-    for leak in LEAKS:
-        slips = [line for line in new.split("\n") if line.startswith(leak)]
-        if len(slips) > sum(line.startswith(leak) for line in old.split("\n")):
+    for prefix in LEAKS:
+        marker_lines = [line for line in new.split("\n") if line.startswith(prefix)]
+        if len(marker_lines) > sum(line.startswith(prefix) for line in old.split("\n")):
             raise EditRefused(
-                f"{name} would have the line {quote_text(slips[-1].rstrip())!r}.",
+                f"{name} would have the line {quote_text(marker_lines[-1].rstrip())!r}.",
                 "It looks like a marker of the answer, not like text of the file.",
                 "Write every block with its own markers, and no marker inside.",
             )
@@ -187,6 +187,6 @@ def _encode_checked(path: str, old: str, new: str) -> bytes:
     return data
 
 
-def advise_whole_files(refused: int) -> str:
-    """Return the advice to write whole files after exactly two refusals, else an empty text."""
-    return WHOLE_FILES if refused == REFUSED_MAX else ""
+def advise_whole_files(refusals: int) -> str:
+    """After exactly two refusals, return the advice to write whole files; otherwise ""."""
+    return WHOLE_FILES if refusals == REFUSED_MAX else ""

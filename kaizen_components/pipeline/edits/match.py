@@ -21,7 +21,7 @@ Change = Callable[[str], str]
 
 
 class Match:
-    """Lines `start` to `end` of a file (without `end`), and the lines that replace them."""
+    """Lines of a file, from `start` up to but not including `end`, and their replacement."""
 
     def __init__(self, edit: Edit, start: int, end: int, text: Lines):
         self.edit = edit
@@ -36,19 +36,19 @@ class Match:
         head = next((at for at in range(room) if old[at] != new[at]), room)
         room -= head
         tail = next((at for at in range(room) if old[-1 - at] != new[-1 - at]), room)
-        fresh = [line + "\r" * crlf for line in self.text[head : len(new) - tail]]
+        new_rows = [line + "\r" * crlf for line in self.text[head : len(new) - tail]]
         start, end = self.start + head, self.end - tail
-        if fresh and end == len(raw):
-            fresh[-1] = fresh[-1].removesuffix("\r")  # the file has no line break at its end
-        if not fresh and start and end == len(raw):
+        if new_rows and end == len(raw):
+            new_rows[-1] = new_rows[-1].removesuffix("\r")  # the file has no line break at its end
+        if not new_rows and start and end == len(raw):
             raw[start - 1] = raw[start - 1].removesuffix("\r")
-        if fresh and start == len(raw) and crlf:
+        if new_rows and start == len(raw) and crlf:
             raw[-1] += "\r"
-        raw[start:end] = fresh
+        raw[start:end] = new_rows
 
 
 def find_place(edit: Edit, lines: Lines) -> Match:
-    """Return the only match of a block in a file; raise EditRefused for none or several."""
+    """Return the match of a block in a file; raise EditRefused unless there is exactly one."""
     search = list(edit.search)
     if not any(line.strip() for line in search):
         raise EditRefused(
@@ -76,7 +76,7 @@ def find_place(edit: Edit, lines: Lines) -> Match:
 
 
 def _find_levels(search: Lines, lines: Lines) -> Iterator[dict[int, Change]]:
-    """Yield {start line: how to change a line of the replacement there} of each level in turn."""
+    """For each level, yield {start line: function that adapts a line of the replacement}."""
     # Level 1: the lines are equal.
     yield dict.fromkeys(_find_starts(search, lines), str)
     # Level 2: they are equal without blanks at their ends.
@@ -126,8 +126,12 @@ def _find_starts(search: Lines, lines: Lines) -> list[int]:
 
 
 def _find_shift(search: Lines, lines: Lines) -> Change | None:
-    """Return a function that indents the block's lines as the file does, or None if none fits."""
-    pairs = [(ours, theirs) for ours, theirs in zip(search, lines, strict=True) if ours]
+    """Return a function that indents the block's lines as the file does; None if this fails."""
+    pairs = [
+        (search_line, file_line)
+        for search_line, file_line in zip(search, lines, strict=True)
+        if search_line
+    ]
     if not pairs:
         return None
     ours_in, theirs_in = (line[: len(line) - len(line.lstrip())] for line in pairs[0])
@@ -144,14 +148,16 @@ def _find_shift(search: Lines, lines: Lines) -> Change | None:
             return line
         return into + (line[len(out) :] if line.startswith(out) else line.lstrip())
 
-    return shift if all(shift(ours) == theirs for ours, theirs in pairs) else None
+    return (
+        shift if all(shift(search_line) == file_line for search_line, file_line in pairs) else None
+    )
 
 
 def describe_nearest(search: Lines, lines: Lines) -> str:
     """Describe the place most similar to the block, and the first line that differs.
 
-    That is the place with the most equal lines, ignoring blanks. Without any equal line it is a
-    line that resembles the first line of the block.
+    The most similar place has the most equal lines, ignoring blanks. If no line is equal, it is
+    the line most like the first line of the block.
     """
     stripped_search = [line.strip() for line in search]
     stripped_lines = [line.strip() for line in lines]
@@ -160,16 +166,16 @@ def describe_nearest(search: Lines, lines: Lines) -> str:
         if line:
             offsets.setdefault(line, []).append(offset)
     scores: Counter[int] = Counter()
-    compared = 0
+    compared_count = 0
     for number, line in enumerate(stripped_lines):
         for offset in offsets.get(line, ()):
-            compared += 1
+            compared_count += 1
             if number >= offset:
                 scores[number - offset] += 1
-        if compared > COMPARED_MAX:
+        if compared_count > COMPARED_MAX:
             break
     if scores:
-        start = max(scores, key=lambda at: (scores[at], -at))
+        start = max(scores, key=lambda start_line: (scores[start_line], -start_line))
     else:
         first = next((line for line in stripped_search if line), "")[:CLOSE_CHARS_MAX]
         short = [line[:CLOSE_CHARS_MAX] for line in stripped_lines[:CLOSE_LINES_MAX]]
@@ -180,11 +186,13 @@ def describe_nearest(search: Lines, lines: Lines) -> str:
         start = short.index(close[0])
     nearest = lines[start : start + len(search)]
     end = start + len(nearest)
-    for number, (ours, theirs) in enumerate(zip(search, nearest, strict=False), start + 1):
-        if ours.rstrip() != theirs.rstrip():
+    for number, (search_line, file_line) in enumerate(
+        zip(search, nearest, strict=False), start + 1
+    ):
+        if search_line.rstrip() != file_line.rstrip():
             return (
                 f"The nearest place is lines {start + 1}-{end}; they differ at line {number}, "
-                f"where the file has {quote_text(theirs)!r} and the block has {quote_text(ours)!r}."
+                f"where the file has {quote_text(file_line)!r} and the block has {quote_text(search_line)!r}."
             )
     return (
         f"The nearest place is lines {start + 1}-{end}, where the file ends before the block does."

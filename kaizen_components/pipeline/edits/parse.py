@@ -1,4 +1,4 @@
-"""Read the edits of an answer in one pass; strictly where a mistake would lose text."""
+"""Read the edits of an answer in one pass. Refuse input where a wrong guess would lose text."""
 
 import re
 from collections.abc import Sequence
@@ -122,24 +122,26 @@ class _Reader:
             )
         self.at += 1
 
-    def _leads_to_block(self, at: int) -> bool:
+    def _leads_to_block(self, index: int) -> bool:
         """Return whether a block, or a fenced file, follows after only blank lines and fences."""
         fences = 0
-        while at < len(self.lines) and (not self.lines[at].strip() or FENCE.match(self.lines[at])):
-            fences += bool(self.lines[at].strip())
-            at += 1
-        return at < len(self.lines) and bool(
-            OPENING.match(self.lines[at]) or (fences and not self.fenced)
+        while index < len(self.lines) and (
+            not self.lines[index].strip() or FENCE.match(self.lines[index])
+        ):
+            fences += bool(self.lines[index].strip())
+            index += 1
+        return index < len(self.lines) and bool(
+            OPENING.match(self.lines[index]) or (fences and not self.fenced)
         )
 
-    def _next_text(self, at: int) -> str:
+    def _next_text(self, index: int) -> str:
         """Return the next line that is not blank, or ""."""
-        while at < len(self.lines) and not self.lines[at].strip():
-            at += 1
-        return self.lines[at] if at < len(self.lines) else ""
+        while index < len(self.lines) and not self.lines[index].strip():
+            index += 1
+        return self.lines[index] if index < len(self.lines) else ""
 
     def read_fence(self, fence: re.Match[str]) -> None:
-        """Read a fence: either the content of a file, or the start or end of fenced blocks."""
+        """Read a fence. It holds the content of a file, or it opens or closes fenced blocks."""
         self.at += 1
         if self.waiting and not OPENING.match(self._next_text(self.at)):
             self._add("whole", self.path, text=self._read_to_fence(fence[1]))
@@ -177,20 +179,20 @@ class _Reader:
             return
         # The divider is the only line of equals signs, or the only one of the marker's length.
         dividers = [
-            (at, len(divider[1]))
-            for at, line in enumerate(lines)
+            (index, len(divider[1]))
+            for index, line in enumerate(lines)
             if (divider := DIVIDER.match(line))
         ]
         if len(dividers) > 1:
-            dividers = [(at, size) for at, size in dividers if size == length]
+            dividers = [(index, size) for index, size in dividers if size == length]
         if len(dividers) != 1:
             raise EditRefused(
                 f"{name} does not have exactly one line of {length} equals signs.",
                 "That line separates the lines to search for from the lines that replace them.",
                 "If the text itself has such a line, write all three markers of the block longer.",
             )
-        at = dividers[0][0]
-        search, text = lines[:at], lines[at + 1 :]
+        index = dividers[0][0]
+        search, text = lines[:index], lines[index + 1 :]
         self._add("replace", path, strip_fence(search, path), strip_fence(text, path))
 
     def read_to_closing(self, length: int, name: str) -> Lines:
@@ -213,13 +215,15 @@ class _Reader:
                     "Close every block with its own marker.",
                 )
         lines = _trim_end(self.lines[start:])
-        text = 1 + max((at for at, line in enumerate(lines) if DIVIDER.match(line)), default=-1)
+        text = 1 + max(
+            (index for index, line in enumerate(lines) if DIVIDER.match(line)), default=-1
+        )
         inner = text < len(lines) and bool(FENCE.match(lines[text]))
         if inner or self.fenced:
-            for at in range(text + inner, len(lines)):
-                fence = FENCE.match(lines[at])
+            for index in range(text + inner, len(lines)):
+                fence = FENCE.match(lines[index])
                 if fence and not fence[2]:
-                    return lines[: at + inner]
+                    return lines[: index + inner]
         return lines
 
     def _add(self, kind: str, path: str, search: Lines = (), text: Lines = ()) -> None:

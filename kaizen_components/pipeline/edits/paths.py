@@ -52,18 +52,18 @@ def _find_path_fault(path: str) -> str:
             return f"{quote_text(name)!r} has a character that not all systems allow in a name"
         if len(name.encode()) > NAME_BYTES_MAX:
             return "a name in it is too long"
-        plain = unicodedata.normalize("NFKC", name).translate(IGNORED).rstrip(" .").casefold()
-        if plain == ".git" or (plain.startswith("git~") and plain[4:].isdigit()):
+        folded_name = unicodedata.normalize("NFKC", name).translate(IGNORED).rstrip(" .").casefold()
+        if folded_name == ".git" or (folded_name.startswith("git~") and folded_name[4:].isdigit()):
             return "it is in .git"
         if name[-1] in " ." or name[0] == " ":
             return f"{quote_text(name)!r} begins or ends with a blank or ends with a dot"
-        if plain.partition(".")[0].rstrip(" ") in DEVICES:
+        if folded_name.partition(".")[0].rstrip(" ") in DEVICES:
             return f"{quote_text(name)!r} is the name of a device"
     return ""
 
 
 def fold_case(path: str) -> str:
-    """Return a form that is equal for two paths that macOS or Windows takes for one file."""
+    """Return an equal text for two paths that are the same file on macOS or Windows."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
@@ -83,7 +83,7 @@ class ExistingPaths:
         self.spellings = {fold_case(path): path for path in (*self.files, *self.folders)}
 
     def check(self, path: str) -> None:
-        """Add the path; refuse a link, a folder, and one that differs from another only in case."""
+        """Add the path; refuse a link, a folder, and two paths that differ only in case."""
         name, parents = quote_text(path), list_parents(path)
         for part in (*parents, path):
             if self.is_link(part):

@@ -3,7 +3,7 @@
 from .format import BARE_CLOSING, DIVIDER, MARKDOWN, Edit
 from .parse import strip_fence
 
-LENGTH = 7  # of the markers, unless the text has lines that look like them
+LENGTH = 7  # length of the markers, unless the text has lines that look like markers
 
 
 def render_edits(edits: list[Edit]) -> str:
@@ -17,7 +17,7 @@ def render_edits(edits: list[Edit]) -> str:
         for lines in map(list, (edit.search, edit.text)):
             if (
                 strip_fence(lines, edit.path) != lines
-            ):  # an outer fence, so that parsing does not strip theirs
+            ):  # an outer fence, so that parsing does not strip a fence of the text
                 is_markdown = edit.path.lower().endswith(MARKDOWN)
                 lines = ["```markdown" if is_markdown else "```", *lines, "```"]
             parts.append(lines)

@@ -36,7 +36,7 @@ def judge_command(step: Step, job: Job, context: StepContext) -> Verdict:
         path = os.path.join(answers, name)
         with open(path, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
-    boxed = sandbox.run_in_sandbox(
+    sandbox_run = sandbox.run_in_sandbox(
         resolve_command(job, step.command),
         tree,
         min(step.timeout_s, job.settings.timeout_s),
@@ -46,15 +46,15 @@ def judge_command(step: Step, job: Job, context: StepContext) -> Verdict:
     )
     command_line = f"`{' '.join(step.command)}`"
     facts = {"command": step.command}
-    if has_passed(boxed):
-        return Verdict("pass", f"{command_line} passes.", [], [boxed], facts)
-    output = describe_output(boxed, tree).replace(answers, f"${ANSWERS}")
-    if boxed.exit_code in NOT_STARTED:
+    if has_passed(sandbox_run):
+        return Verdict("pass", f"{command_line} passes.", [], [sandbox_run], facts)
+    output = describe_output(sandbox_run, tree).replace(answers, f"${ANSWERS}")
+    if sandbox_run.exit_code in NOT_STARTED:
         summary = f"{command_line} cannot be started in the sandbox."
         return Verdict(
-            "missing", summary, [Finding(step.name, f"{summary} {output}")], [boxed], facts
+            "missing", summary, [Finding(step.name, f"{summary} {output}")], [sandbox_run], facts
         )
-    summary = f"{command_line} fails with exit code {boxed.exit_code}."
-    if boxed.timed_out:
+    summary = f"{command_line} fails with exit code {sandbox_run.exit_code}."
+    if sandbox_run.timed_out:
         summary = f"{command_line} did not end in time."
-    return Verdict("check", summary, [Finding(step.name, output)], [boxed], facts)
+    return Verdict("check", summary, [Finding(step.name, output)], [sandbox_run], facts)

@@ -33,7 +33,7 @@ def add_conditions(verdict: Verdict, job: Job) -> Verdict:
 
 @functools.cache
 def hash_gate_code() -> str:
-    """Return a hash of the gates' code. Unlike a version number, it changes by itself."""
+    """Return a hash of the gates' code. A version number could be forgotten; a hash cannot."""
     digest = hashlib.sha256()
     for path in list_gate_files():
         with open(os.path.join(ENGINE, path), "rb") as file:
@@ -46,9 +46,9 @@ def list_gate_files() -> list[str]:
     paths = []
     for folder in FOLDERS:
         for place, folders, names in os.walk(os.path.join(ENGINE, folder)):
-            inside = os.path.relpath(place, ENGINE).replace(os.sep, "/")
-            folders[:] = [name for name in folders if f"{inside}/{name}" not in SKIPPED_FOLDERS]
-            paths += [f"{inside}/{name}" for name in names if name.endswith(".py")]
+            short_path = os.path.relpath(place, ENGINE).replace(os.sep, "/")
+            folders[:] = [name for name in folders if f"{short_path}/{name}" not in SKIPPED_FOLDERS]
+            paths += [f"{short_path}/{name}" for name in names if name.endswith(".py")]
     return sorted(paths)
 
 

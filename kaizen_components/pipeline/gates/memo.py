@@ -1,4 +1,4 @@
-"""Measurements of a base, kept in the run's scratch folder so that later attempts reuse them."""
+"""Store measurements of a base in the run's scratch folder, so that later attempts reuse them."""
 
 import hashlib
 import json

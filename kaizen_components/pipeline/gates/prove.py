@@ -1,4 +1,4 @@
-"""Run the gates on tiny good and bad candidates, to show that they tell them apart (K11, CI)."""
+"""Show that the gates pass tiny good candidates and refuse bad ones (K11, CI)."""
 
 import os
 import sys
@@ -55,7 +55,7 @@ def prove_static_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
 def prove_test_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
     """Return the expected and the actual reason for each candidate. Takes a few seconds."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
-    # Installed plugins do not matter here, and loading them would slow down each session.
+    # Block installed plugins: loading them would slow down each session.
     plugins = {plugin.name for plugin in metadata.entry_points(group="pytest11")}
     addopts = " ".join(f"-p no:{name}" for name in sorted(plugins))
     base = {**TEST_BASE, "pytest.ini": f"[pytest]\naddopts = {addopts}\n"}
@@ -77,25 +77,35 @@ def _judge_cases(
         folder, scratch = os.path.join(place, "base"), os.path.join(place, "scratch")
         write_tree(folder, base)
         os.makedirs(scratch)
-        for name, (added, other_files, expected) in cases.items():
+        for name, (added_text, other_files, expected_reason) in cases.items():
             head = os.path.join(place, name)
             text = base["sums.py"]
-            write_tree(head, {**base, **other_files, "sums.py": text + added})
-            changed = {
+            write_tree(head, {**base, **other_files, "sums.py": text + added_text})
+            changed_lines = {
                 path: set(range(1, body.count("\n") + 1)) for path, body in other_files.items()
             }
-            changed["sums.py"] = set(range(text.count("\n") + 1, (text + added).count("\n") + 1))
+            changed_lines["sums.py"] = set(
+                range(text.count("\n") + 1, (text + added_text).count("\n") + 1)
+            )
             job = Job(
-                folder, head, "proof", name, changed, tools, settings, tests=tests, scratch=scratch
+                folder,
+                head,
+                "proof",
+                name,
+                changed_lines,
+                tools,
+                settings,
+                tests=tests,
+                scratch=scratch,
             )
             verdict = judge(job)
             rows.append(
                 {
                     "case": name,
-                    "expected": expected,
+                    "expected": expected_reason,
                     "got": verdict.reason,
                     "says": verdict.says,
-                    "ok": verdict.reason == expected,
+                    "ok": verdict.reason == expected_reason,
                 }
             )
     return rows

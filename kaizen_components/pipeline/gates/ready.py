@@ -11,10 +11,10 @@ LISTED_MAX = 50
 
 def judge_baseline(job: Job) -> Verdict:
     """Check tools, sandbox and the base's own tests before anything is built."""
-    missing = find_missing_tools(job.tools, job.settings)
-    if missing:
-        summary = f"{', '.join(tool.rule for tool in missing)} cannot be run in the target."
-        return Verdict("missing", summary, missing)
+    missing_tools = find_missing_tools(job.tools, job.settings)
+    if missing_tools:
+        summary = f"{', '.join(tool.rule for tool in missing_tools)} cannot be run in the target."
+        return Verdict("missing", summary, missing_tools)
     sandbox.require_level(job.settings.minimum_level)
     if "test" in job.settings.replaces:
         return own_command.judge_base_command(job, "test")
@@ -32,8 +32,10 @@ def judge_baseline(job: Job) -> Verdict:
         return Verdict("missing", f"{summary}.", doubts, base.runs, facts)
     if base.failed and not job.settings.allow_failing_baseline:
         failing = [Finding("baseline", f"{id} fails before any change.") for id in base.failed]
-        total = len(base.failed) + len(base.passed)
-        summary = f"{len(failing)} of {total} tests already fail on the base. {own_command.NEXT}"
+        test_count = len(base.failed) + len(base.passed)
+        summary = (
+            f"{len(failing)} of {test_count} tests already fail on the base. {own_command.NEXT}"
+        )
         return Verdict("check", summary, failing, base.runs, facts)
     summary = f"{len(base.passed)} tests pass on the base."
     return Verdict("pass", summary, runs=base.runs, facts=facts)

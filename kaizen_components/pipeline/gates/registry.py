@@ -15,7 +15,7 @@ class Gate(NamedTuple):
 
     judge: str  # the address of a function (job) -> Verdict
     reasons: tuple[str, ...]  # possible reasons, besides `missing`
-    needs: tuple[str, ...] = ()  # answers and gates without which it cannot judge
+    needs: tuple[str, ...] = ()  # answers and gates that it requires
     sees: tuple[str, ...] = ()  # kinds of answers that it reads
     reads_answers: bool = False  # its function takes (step, job, context)
 

@@ -18,7 +18,7 @@ from ...sandbox import run as sandbox
 from ..job import Job
 
 PIPELINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Folders of the pipeline that are copied into the box. They import nothing else of Kaizen.
+# Folders of the pipeline that are copied into the box. They import no other module of Kaizen.
 BOX_CODE = (("gates", "tests", "box"), ("codemode", "box"))
 BEGIN = """
 import sys
@@ -36,14 +36,14 @@ NO_REPORT = "The sandbox left no report with a valid signature"
 class SessionBroken(Exception):
     """The session left no report with a valid signature."""
 
-    def __init__(self, boxed: sandbox.SandboxResult):
+    def __init__(self, sandbox_run: sandbox.SandboxResult):
         super().__init__(NO_REPORT)
-        self.boxed = boxed
+        self.sandbox_run = sandbox_run
 
     @property
     def last_line(self) -> str:
         """Return the last line that the session printed to stderr."""
-        return "".join(self.boxed.stderr.text().strip().splitlines()[-1:])[:300]
+        return "".join(self.sandbox_run.stderr.text().strip().splitlines()[-1:])[:300]
 
 
 def run_session_in_box(
@@ -78,7 +78,7 @@ def run_session_in_box(
             for depth in range(len(parts)):
                 package = os.path.join(folder, "kaizen_box", *parts[:depth])
                 open(os.path.join(package, "__init__.py"), "w").close()
-        boxed = sandbox.run_in_sandbox(
+        sandbox_run = sandbox.run_in_sandbox(
             [*job.tools.python, "-s", "-B", "-c", BEGIN.format(code), folder],
             folder,
             job.settings.timeout_s,
@@ -88,8 +88,8 @@ def run_session_in_box(
         )
         report = read_signed_report(folder, key)
         if report is None:
-            raise SessionBroken(boxed)
-        return report, boxed
+            raise SessionBroken(sandbox_run)
+        return report, sandbox_run
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -101,5 +101,5 @@ def read_signed_report(folder: str, key: str) -> dict[str, Any] | None:
             signature, body = file.read().split(b"\n", 1)
     except (OSError, ValueError):
         return None
-    expected = hmac.new(bytes.fromhex(key), body, hashlib.sha256).hexdigest().encode()
-    return json.loads(body) if hmac.compare_digest(expected, signature) else None
+    expected_signature = hmac.new(bytes.fromhex(key), body, hashlib.sha256).hexdigest().encode()
+    return json.loads(body) if hmac.compare_digest(expected_signature, signature) else None

@@ -22,7 +22,8 @@ Follows = Callable[[Step, str], bool]
 def find_faults(definition: Any) -> list[str]:
     """Return the faults of a definition.
 
-    Later rules run only if the earlier ones found nothing, because they rely on them.
+    Stop after the first group of rules that finds a fault: later groups assume that the earlier
+    ones passed.
     """
     faults = list(_find_bad_values(definition, "the file"))
     if not faults:
@@ -114,18 +115,18 @@ def _check_prompt(step: Step, template: str) -> Iterator[str]:
     from ..ask.messages import VALUES
 
     try:
-        used = prompt.list_variables(template)
+        used_names = prompt.list_variables(template)
     except prompt.PromptError as error:
         yield f"{step.name}: its prompt cannot be read: {error}"
         return
-    known = set(VALUES)
+    known_names = set(VALUES)
     if step.answer and os.path.exists(prompt.template_path(step.answer)):
-        shipped = prompt.create_environment().parse(prompt.read_template(step.answer))
-        known |= meta.find_undeclared_variables(shipped)
-    for name in sorted(used - known):
+        shipped_prompt = prompt.create_environment().parse(prompt.read_template(step.answer))
+        known_names |= meta.find_undeclared_variables(shipped_prompt)
+    for name in sorted(used_names - known_names):
         yield (
             f"{step.name}: its prompt uses {name}, which does not exist; "
-            f"there are {', '.join(sorted(known))}."
+            f"there are {', '.join(sorted(known_names))}."
         )
 
 
@@ -139,11 +140,11 @@ def check_edges(protocol: Protocol) -> Iterator[str]:
         for reason in step.next:
             if reason not in reasons:
                 yield f"{step.name} never ends with {reason}; it can end with {', '.join(reasons)}."
-    reached = _list_reachable(protocol, [protocol.start])
+    reachable = _list_reachable(protocol, [protocol.start])
     for name in protocol.steps:
-        if name not in reached:
+        if name not in reachable:
             yield f"{name} is never reached from {protocol.start}."
-    if "accepted" not in reached:
+    if "accepted" not in reachable:
         yield "Nothing leads to accepted: no run could ever succeed."
 
 
@@ -151,22 +152,24 @@ def _list_reachable(
     protocol: Protocol, start: list[str], follows: Follows = lambda step, reason: True
 ) -> set[str]:
     """Return the names reachable from `start` over the edges for which `follows` is true."""
-    reached, pending = set(start), list(start)
+    names, pending = set(start), list(start)
     while pending:
         step = protocol.steps.get(pending.pop())
         if step:
-            nexts = {to for reason, (to, _) in step.next.items() if follows(step, reason)} - reached
-            reached |= nexts
-            pending += nexts
-    return reached
+            next_names = {
+                to for reason, (to, _) in step.next.items() if follows(step, reason)
+            } - names
+            names |= next_names
+            pending += next_names
+    return names
 
 
 def check_loops(protocol: Protocol) -> Iterator[str]:
     """Yield a fault for each loop without a bound: `attempts` of a step, or `times` of an edge.
 
-    A loop of kept steps is a fault too: each is skipped once it has passed, so it never ends.
+    A loop of `keep` steps is a fault too: a passed step is skipped, so the loop never ends.
     """
-    free = {
+    without_attempts = {
         name
         for name, step_data in protocol.definition["steps"].items()
         if "attempts" not in step_data
@@ -174,9 +177,9 @@ def check_loops(protocol: Protocol) -> Iterator[str]:
 
     def is_unbounded(step: Step, reason: str) -> bool:
         to, times = step.next[reason]
-        return step.name in free and to in free and not times
+        return step.name in without_attempts and to in without_attempts and not times
 
-    for name in sorted(free):
+    for name in sorted(without_attempts):
         step = protocol.steps[name]
         following = [to for reason, (to, _) in step.next.items() if is_unbounded(step, reason)]
         if name in _list_reachable(protocol, following, is_unbounded):
@@ -195,7 +198,7 @@ def check_loops(protocol: Protocol) -> Iterator[str]:
 
 
 def check_acceptance(protocol: Protocol) -> Iterator[str]:
-    """Yield a fault if a run can be accepted although an answer or its gate has not passed."""
+    """Yield a fault if a run can be accepted before each answer and its gate have passed."""
     for step in protocol.steps.values():
         for reason, (to, _) in step.next.items():
             if reason == "pass":
@@ -255,16 +258,16 @@ def check_fixtures(protocol: Protocol) -> Iterator[str]:
             if step.fixtures:
                 yield f"{step.name}: only a gate of kind command can have fixtures."
             continue
-        for which, verb in (("good", "pass"), ("bad", "fail")):
-            if not step.fixtures.get(which):
-                yield f"{step.name} needs a {which} fixture, which shows that it can {verb}."
+        for quality, verb in (("good", "pass"), ("bad", "fail")):
+            if not step.fixtures.get(quality):
+                yield f"{step.name} needs a {quality} fixture, which shows that it can {verb}."
         for fixture in itertools.chain.from_iterable(step.fixtures.values()):
             for name, value in fixture.get("answers", {}).items():
-                answered = protocol.steps.get(name)
-                if answered is None or answered.kind != "ask":
+                ask_step = protocol.steps.get(name)
+                if ask_step is None or ask_step.kind != "ask":
                     yield f"{step.name}: a fixture answers {name}, which is not an ask step."
-                elif answered.answer == "json":
-                    for _, what in find_schema_faults(answered.schema or {}, value)[:1]:
+                elif ask_step.answer == "json":
+                    for _, what in find_schema_faults(ask_step.schema or {}, value)[:1]:
                         yield (
                             f"{step.name}: a fixture's answer to {name} does not follow its schema:"
                             f" {what}."

@@ -35,24 +35,24 @@ def prove_commands(
     if not gates:
         return
     with contextlib.closing(Target(repo)) as target:
-        inside, commit = os.path.relpath(target.path, store.place.root), target.find_head()
-    run = {"id": "run_0", "repo": inside, "base_commit": commit, "request": ""}
+        target_path, commit = os.path.relpath(target.path, store.place.root), target.find_head()
+    run = {"id": "run_0", "repo": target_path, "base_commit": commit, "request": ""}
     with (
         tempfile.TemporaryDirectory(prefix="kaizen-prove-") as folder,
         contextlib.closing(Workspace(store.place, run, options, folder)) as workspace,
     ):
         for step in gates:
-            for which, fixtures in step.fixtures.items():
+            for quality, fixtures in step.fixtures.items():
                 for number, fixture in enumerate(fixtures, 1):
                     verdict = _judge_fixture(protocol, step, workspace, fixture)
                     first_finding = [finding.text for finding in verdict.findings[:1]]
                     yield {
                         "step": step.name,
-                        "which": which,
+                        "which": quality,
                         "number": number,
-                        "expected": WANTED[which],
+                        "expected": WANTED[quality],
                         "got": verdict.reason,
-                        "ok": verdict.reason == WANTED[which],
+                        "ok": verdict.reason == WANTED[quality],
                         "says": " ".join([verdict.says, *first_finding]),
                     }
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...git.client import run_git
 from ...store.place import Place
 from ..answers.context import StepContext
-from ..answers.kinds import kind_of
+from ..answers.kinds import get_kind
 from ..ask.messages import check_answer
 from ..codemode import step_fixtures as codemode
 from ..gates import prove as gate_proofs
@@ -70,7 +70,7 @@ def prove_answers(protocol_name: str) -> list[dict[str, Any]]:
             answers = {"plan": SPEC, "build": case.get("build")}
             context = StepContext(protocol, REQUEST, {**dict.fromkeys(protocol.steps), **answers})
             if "build" in case:  # the fixture is about objections that come before the question
-                verdict = kind_of(step).find_objection(workspace, context)
+                verdict = get_kind(step).find_objection(workspace, context)
             else:
                 verdict = check_answer(step, workspace, context, case["answer"])
             rows.append(_compare_verdict(step_name, case["name"], case["expects"], verdict))

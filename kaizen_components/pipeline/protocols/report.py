@@ -49,13 +49,15 @@ def check_protocol(
         }
     faults = find_faults(protocol.definition)
     pages = skills.render_skills(protocol)
-    if source.text is not None:  # `codemode-spec` with a step `synthesis` is codemode's own skill
-        shipped = {
+    if (
+        source.text is not None
+    ):  # a protocol `codemode-spec` with a step `synthesis` would overwrite codemode's skill
+        shipped_protocols = {
             path for other in list_shipped() for path in skills.render_skills(load_shipped(other))
         }
         faults += [
             f"{path} is a skill of a protocol that Kaizen ships; rename the step."
-            for path in shipped & {*pages}
+            for path in shipped_protocols & {*pages}
         ]
     rows: list[dict[str, Any]] = []
     try:

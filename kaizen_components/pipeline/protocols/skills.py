@@ -1,11 +1,11 @@
 """Render a skill for each step that an agent answers: input, output, validator, next, commands.
 
-The text is made from the protocol, so an agent reads the same contract that the session enforces.
+The text is made from the protocol, so an agent reads the contract that the run enforces.
 """
 
 import json
 
-from ..answers.kinds import kind_of
+from ..answers.kinds import get_kind
 from ..protocol import Protocol
 
 FOLDER = ".agents/skills"
@@ -59,7 +59,7 @@ def render_skills(protocol: Protocol) -> dict[str, str]:
             f"- {reason}: {to}" + (f", at most {times} time{'s' * (times > 1)}" if times else "")
             for reason, (to, times) in step.next.items()
         ]
-        kind = kind_of(step)
+        kind = get_kind(step)
         form = kind.describe_form(step)
         if "schema" in form:
             schema = json.dumps(form["schema"], indent=1)

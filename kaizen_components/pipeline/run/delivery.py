@@ -23,12 +23,12 @@ def deliver(journal: Journal, work: Workspace, context: StepContext) -> dict[str
     work.target.adopt_commit(work.objects, commit)
     name = f"kaizen/{journal.run['id']}"
     work.target.create_branch(name, commit)
-    delivered = {"branch": name, "commit": commit, "applied": False}
+    result = {"branch": name, "commit": commit, "applied": False}
     if work.options.get("apply"):
         try:
             if not work.target.is_applied(work.commit, commit):
                 work.target.apply_to_worktree(work.commit, commit)
-            delivered["applied"] = True
+            result["applied"] = True
         except KaizenError as error:
-            delivered["not_applied"] = f"{error.what} {error.why} {error.next}".strip()
-    return delivered
+            result["not_applied"] = f"{error.what} {error.why} {error.next}".strip()
+    return result

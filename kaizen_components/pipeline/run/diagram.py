@@ -36,16 +36,16 @@ def render_transitions() -> str:
     """Return the table of phases and the events that may follow in each."""
     rows = ["| phase | what it means | events that may follow |", "|---|---|---|"]
     for phase, allowed in machine.TABLE.items():
-        following = ", ".join(
+        next_events = ", ".join(
             f"`{name}`"
             for name in (*allowed, *(machine.ANYWHERE if allowed else [machine.REFUSED]))
         )
-        rows.append(f"| `{phase}` | {PHASES[phase]} | {following} |")
+        rows.append(f"| `{phase}` | {PHASES[phase]} | {next_events} |")
     return "\n".join(rows)
 
 
 def render_steps(protocol: Protocol) -> str:
-    """Return the table of steps: who does each, its attempts, and where every reason leads."""
+    """Return the table of steps: who takes each, its attempts, and the next step per reason."""
     rows = [
         "| step | who | attempts | what it does | where each reason leads |",
         "|---|---|---|---|---|",

@@ -25,7 +25,7 @@ NOTES = "What you have looked up:"
 
 
 class ModelDriver:
-    """Answers from an OpenAI-compatible server; each stage may have its own."""
+    """Answers from an OpenAI-compatible server; each stage may have its own server."""
 
     name = "model"
 
@@ -49,14 +49,14 @@ class ModelDriver:
                 reply = conversation.ask(question)
         except Unavailable as error:
             # The earlier requests of this conversation have a cost too.
-            error.total_spent = conversation.total_spent()  # type: ignore[attr-defined]
+            error.total_spent = conversation.sum_spending()  # type: ignore[attr-defined]
             raise
         return replace(reply, text=f"{reply.text}\n{CUT}") if reply.is_cut else reply
 
     def _ask_with_tools(
         self, conversation: _Conversation, question: Messages, base: scout_tools.Base
     ) -> Reply:
-        """Ask with tools until the calls are used up or the server rejects them; then ask without."""
+        """Ask with tools until no call is left or the server rejects tools; then without."""
         messages = list(question)
         notes: list[str] = []
         while len(notes) < conversation.step.calls:
@@ -99,36 +99,36 @@ class _Conversation:
         self.chat = chat
         self.step = step
         self.on_text = on_text
-        given_s = chat.endpoint.timeout_s or step.timeout_s
-        self.timeout_s = given_s if limit_s is None else min(given_s, limit_s)
+        allowed_s = chat.endpoint.timeout_s or step.timeout_s
+        self.timeout_s = allowed_s if limit_s is None else min(allowed_s, limit_s)
         self.end = time.monotonic() + self.timeout_s
         self.replies: list[Reply] = []
         self.calls = 0  # of tools
 
     def ask(self, messages: Messages, tools: list[dict[str, Any]] | None = None) -> Reply:
         """Send one more request; return its reply with the cost of all requests so far."""
-        left_s = max(0.1, self.end - time.monotonic()) if self.replies else self.timeout_s
+        remaining_s = max(0.1, self.end - time.monotonic()) if self.replies else self.timeout_s
         reply = self.chat.ask(
             messages,
             temperature=self.step.temperature,
-            timeout_s=left_s,
+            timeout_s=remaining_s,
             tools=tools,
             on_text=self.on_text,
         )
         self.replies.append(reply)
         names = ("tokens_in", "tokens_out", "cost_usd", "seconds", "retries")
-        return replace(reply, **{name: self._sum(name) for name in names})
+        return replace(reply, **{name: self._sum_figure(name) for name in names})
 
-    def total_spent(self) -> dict[str, Any]:
-        """Return the cost so far; a figure that the server does not report is left out."""
+    def sum_spending(self) -> dict[str, Any]:
+        """Return the cost so far; omit a figure that the server does not report."""
         names = ("tokens_in", "tokens_out", "cost_usd") if self.replies else ()
-        sums = {name: self._sum(name) for name in names}
+        sums = {name: self._sum_figure(name) for name in names}
         return {
             "calls": self.calls,
             **{name: sums[name] for name in names if sums[name] is not None},
         }
 
-    def _sum(self, name: str) -> Any:
+    def _sum_figure(self, name: str) -> Any:
         """Return the sum of a figure over the requests; None if one of them does not report it."""
         values = [getattr(reply, name) for reply in self.replies]
         return None if None in values else round(sum(values), 6)

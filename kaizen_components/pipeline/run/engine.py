@@ -1,7 +1,7 @@
 """Drive a run to its end: take the next step of the state machine, and record it.
 
 `asked`, `started` and `delivering` are recorded before the step does anything. So after a crash the
-run resumes from its newest event. A step without a result is done again, and charged once.
+run resumes from its newest event. A step without a result runs again, but counts as one attempt.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import KaizenError, Unavailable
 from ...sandbox import run as sandbox
 from ..answers.context import StepContext
-from ..answers.kinds import kind_of
+from ..answers.kinds import get_kind
 from ..ask.feedback import fingerprint_verdict, select_current_verdicts, write_feedback
 from ..ask.messages import build_messages, check_answer
 from ..ask.question import Question
@@ -36,7 +36,7 @@ class Engine:
     """Drives one run. Without a `driver` an agent answers, through `turn`."""
 
     def __init__(self, journal: Journal, work: Workspace, driver: Driver, progress: Progress):
-        self.waits = False  # for the answer of an agent
+        self.waits = False  # true while an agent has to answer
         self.journal = journal
         self.work = work
         self.driver = driver
@@ -64,8 +64,8 @@ class Engine:
                 case "asked":
                     self._ask_driver(step, state)
                 case "answered":
-                    began = time.monotonic()
-                    self._record_verdict(step, self.check_answer(step, state), began)
+                    start_s = time.monotonic()
+                    self._record_verdict(step, self.check_answer(step, state), start_s)
                 case "started":
                     # The sandbox must be as strong as at the start: an answer may have weakened
                     # it. Old runs did not record its level then, so their first gate has it.
@@ -76,8 +76,8 @@ class Engine:
                     ]
                     sandbox.require_level(next(filter(None, levels), "L0"))
                     self.progress.begin_step(step.name, state["attempt"])
-                    began = time.monotonic()
-                    self._record_verdict(step, self.run_gate(step, state), began)
+                    start_s = time.monotonic()
+                    self._record_verdict(step, self.run_gate(step, state), start_s)
                 case "ending" if state["outcome"] == "accepted":
                     self.journal.add_event("delivering")
                 case "ending":
@@ -98,20 +98,20 @@ class Engine:
             return NO_QUESTION, error
 
     def _ask_driver(self, step: Step, state: machine.State) -> None:
-        """Ask the driver and record its answer. After a crash, ask again within the same attempt."""
+        """Ask the driver and record its answer. After a crash, ask again in that attempt."""
         objection = self.find_objection(step, state)
         if objection:
             self._record_verdict(step, objection)
             return
         if self.driver is None:
             error = self.try_question(step, state)[1]
-            if error:  # a crash came before this verdict
+            if error:  # a crash prevented this verdict
                 self._record_verdict(step, _explain_missing("question", error))
             self.waits = not error
             return
         self.progress.begin_step(step.name, state["attempt"])
-        began = time.monotonic()
-        limit_s = machine.seconds_left(self.protocol, state, step)
+        start_s = time.monotonic()
+        limit_s = machine.compute_seconds_left(self.protocol, state, step)
         try:
             question = self.build_question(step, state)
             reply = self.driver.ask(
@@ -119,23 +119,23 @@ class Engine:
             )
         except Unavailable as error:
             # Pause the run: release the lease and record the reason.
-            seconds = round(time.monotonic() - began, 3)
+            seconds = round(time.monotonic() - start_s, 3)
             spent = {**getattr(error, "total_spent", {}), "seconds": seconds}
             self.journal.add_event("released", why=f"{error.what} {error.why}".strip(), spent=spent)
-            if self.journal.state["phase"] == "asked":  # else its time is used up
+            if self.journal.state["phase"] == "asked":  # otherwise the time budget is used up
                 error.next = (
                     f"{error.next} Then resume the run: `P7 --id {self.journal.run['id']}`."
                 )
                 raise
             return
         except KaizenError as error:  # such as a secret in the question: a retry is useless
-            self._record_verdict(step, _explain_missing("question", error), began)
+            self._record_verdict(step, _explain_missing("question", error), start_s)
             return
         self.journal.record_answer(step.name, state["attempt"], reply)
 
     def find_objection(self, step: Step, state: machine.State) -> Verdict | None:
-        """Return a verdict if the question need not be asked, else None."""
-        return kind_of(step).find_objection(self.work, self.build_context(step, state))
+        """Return a verdict that makes the question unnecessary, or None."""
+        return get_kind(step).find_objection(self.work, self.build_context(step, state))
 
     def check_answer(self, step: Step, state: machine.State) -> Verdict:
         """Return the verdict of the checks on the newest answer to a step."""
@@ -149,15 +149,15 @@ class Engine:
         except KaizenError as error:  # such as a missing tool or a full disk
             return _explain_missing("gate", error)
 
-    def _record_verdict(self, step: Step, verdict: Verdict, began: float | None = None) -> None:
-        """Record a verdict with the seconds since `began`, and show it."""
-        seconds = 0.0 if began is None else round(max(0.0, time.monotonic() - began), 3)
+    def _record_verdict(self, step: Step, verdict: Verdict, start_s: float | None = None) -> None:
+        """Record a verdict with the seconds since `start_s`, and show it."""
+        seconds = 0.0 if start_s is None else round(max(0.0, time.monotonic() - start_s), 3)
         attempt = self.journal.state["attempt"]
         self.journal.record_verdict(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
         self.progress.end_step(step.name, attempt, verdict)
 
     def build_question(self, step: Step, state: machine.State) -> Question:
-        """Return the question of the current attempt; it is built once, as its inputs are fixed."""
+        """Return the question of the current attempt, built once because its inputs are fixed."""
         attempt = state["tries"].get(step.name, 0) + (state["phase"] == "due")
         if (step.name, attempt) not in self._questions:
             self._questions[step.name, attempt] = build_messages(
@@ -166,7 +166,8 @@ class Engine:
         return self._questions[step.name, attempt]
 
     def _list_verdicts(self) -> list[dict[str, Any]]:
-        return [event for event in self.journal.events() if event["event"] == "judged"]
+        """Return the verdicts of the run so far."""
+        return [event for event in self.journal.load_events() if event["event"] == "judged"]
 
     def build_context(self, step: Step, state: machine.State) -> StepContext:
         """Return what a step knows: the answers, the verdicts and the feedback so far."""
@@ -177,14 +178,14 @@ class Engine:
         history = self._list_verdicts()
         plans = self.protocol.planning_steps
         feedback = write_feedback(history, step.name, plans)
-        if step.kind == "ask" and kind_of(step).is_edits:
+        if step.kind == "ask" and get_kind(step).is_edits:
             previous = texts[step.name]
-            refused = [
+            malformed_verdicts = [
                 event
                 for event in select_current_verdicts(history, step.name, plans)
                 if (event["step"], event["reason"]) == (step.name, MALFORMED)
             ]
-            advice = edits.advise_whole_files(len(refused)) if feedback else ""
+            advice = edits.advise_whole_files(len(malformed_verdicts)) if feedback else ""
             feedback = "\n\n".join(filter(None, (feedback, advice)))
         request = self.journal.run["request"]
         options = self.work.options

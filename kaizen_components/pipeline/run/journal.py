@@ -48,19 +48,20 @@ class Journal:
     def actor(self) -> str:
         return self.db.actor
 
-    def events(self) -> list[dict[str, Any]]:
+    def load_events(self) -> list[dict[str, Any]]:
+        """Return all events of the run in order."""
         return recorder.load_events(self.db, self.run)
 
     def add_event(
         self, event: str, step: str | None = None, attempt: int | None = None, **fields: Any
     ) -> None:
-        """Record an event."""
+        """Record an event of the run, with its `fields`."""
         place = {"step": step, "attempt": attempt} if step else {}
 
         def build_event(tx: Writer) -> machine.Event:
             # The id of a lease is the id of its event.
-            own = {"id": tx.next_id("run_event")} if event == "leased" else {}
-            return {"event": event, **place, **fields, **own}
+            id_field = {"id": tx.next_id("run_event")} if event == "leased" else {}
+            return {"event": event, **place, **fields, **id_field}
 
         self._append(build_event)
 
@@ -69,12 +70,12 @@ class Journal:
         self.add_event("refused", reason=rule, says=says, holder=self.actor)
 
     def record_question(self, step: str, attempt: int, question: Question) -> None:
-        """Record a question before it is asked. A replay finds the answer by the question's hash."""
+        """Record a question before asking it. A replay finds the answer by its hash."""
         input_hash, body = hash_question(question), render_question(question)
         self.add_event("asked", step, attempt, input_hash=input_hash, body=body)
 
     def _append(self, build_event: Callable[[Writer], machine.Event]) -> None:
-        """Write an event and its records in one transaction; then copy all events to trace.jsonl."""
+        """Write an event and its records in one transaction; then rewrite trace.jsonl."""
         self.number, self.state = self._write(
             lambda tx: recorder.append_event(tx, self.run, build_event(tx), self.number)
         )
@@ -83,10 +84,10 @@ class Journal:
         try:
             os.makedirs(folder, exist_ok=True)
             with open(path + ".part", "w", encoding="utf-8") as file:
-                for event in self.events():
-                    flat = {name: value for name, value in event.items() if value is not None}
-                    flat |= flat.pop("payload")
-                    file.write(json.dumps(flat, ensure_ascii=False) + "\n")
+                for event in self.load_events():
+                    row = {name: value for name, value in event.items() if value is not None}
+                    row |= row.pop("payload")
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
             os.replace(path + ".part", path)
         except OSError as error:  # only the copy is missing
             note = f"trace.jsonl of {self.run['id']} could not be written: {error.strerror}."
@@ -97,7 +98,7 @@ class Journal:
     ) -> None:
         """Record an answer and its cost; secrets are redacted first."""
         text = scan.redact_secrets(reply.text)
-        if len(text) > BODY_CHARS_MAX:  # the limit of the column
+        if len(text) > BODY_CHARS_MAX:  # the column `body` takes no more
             text = text[: BODY_CHARS_MAX - 100] + "\n" + CUT
         spent = {
             "tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out,
@@ -125,7 +126,7 @@ class Journal:
             proof_id = (
                 self._add_proof(tx, task, step, attempt, verdict, seconds, log) if log else None
             )
-            # The payload of the answer under judgement; a gate has none.
+            # The payload of the answer that the verdict is about; a gate has none.
             answer: dict[str, Any] = {}
             for event in recorder.load_events(tx, self.run):
                 place = event["event"], event["step"], event["attempt"]
@@ -183,9 +184,9 @@ class Journal:
         }  # fmt: skip
         return proof.add_witnessed_proof(tx, values, (task, self.run), {"stdout": log})["id"]
 
-    def record_end(self, work: Workspace, delivered: dict[str, Any]) -> None:
+    def record_end(self, work: Workspace, delivery: dict[str, Any]) -> None:
         """Record the last event: the run's numbers, its artifacts and its delivery."""
-        numbers = summarize_run(self.state, self.events())
+        numbers = summarize_run(self.state, self.load_events())
         files = results.write_results(work, self.db)
 
         def build_event(tx: Writer) -> machine.Event:
@@ -196,17 +197,18 @@ class Journal:
                 for name, facts in files.items()
             }
             case = {}
-            if "fixture" in delivered:
-                case["case_id"] = eval_case.record_eval_case(tx, task, self.run, delivered)
+            if "fixture" in delivery:
+                case["case_id"] = eval_case.record_eval_case(tx, task, self.run, delivery)
             return {
                 "event": "ended", "reason": numbers["outcome"], "says": numbers["why"], **numbers,
-                "delivered": {**delivered, **case}, "artifacts": artifacts,
+                "delivered": {**delivery, **case}, "artifacts": artifacts,
             }  # fmt: skip
 
         self._append(build_event)
 
 
 def _shorten(text: str) -> str | None:
+    """Return a text that fits the column `summary`; None if it is empty."""
     return text.strip()[:SUMMARY_CHARS_MAX] or None
 
 
@@ -218,10 +220,10 @@ def _render_log(step: Step, verdict: Verdict) -> str:
         for finding in verdict.findings
     ]
     for run in verdict.runs:
-        ended = f"exit {run.exit_code}, {run.duration_ms} ms, {run.protection}"
+        end_note = f"exit {run.exit_code}, {run.duration_ms} ms, {run.protection}"
         if run.stopped:
-            ended += f", stopped: {run.stopped}"
+            end_note += f", stopped: {run.stopped}"
         elif run.timed_out:
-            ended += ", out of time"
-        lines += ["", f"$ {join_words(run.argv)}", ended, run.stdout.text(), run.stderr.text()]
+            end_note += ", out of time"
+        lines += ["", f"$ {join_words(run.argv)}", end_note, run.stdout.text(), run.stderr.text()]
     return "\n".join(lines) + "\n"

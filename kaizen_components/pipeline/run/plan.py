@@ -29,16 +29,16 @@ class RunPlan(NamedTuple):
 
 
 def plan_run(
-    look: ReadNow, store: Store, given: dict[str, Any], options: dict[str, Any]
+    look: ReadNow, store: Store, values: dict[str, Any], options: dict[str, Any]
 ) -> RunPlan:
     """Check the options of P1 and return the plan.
 
-    `given` has request, repo, protocol, driver, from and budget_json.
+    `values` has request, repo, protocol, driver, from and budget_json.
     """
-    budget = {} if given["budget_json"] is None else runs.check_budget(given["budget_json"])
-    if given["driver"] == "replay":
-        return _plan_replay(look, store, given, options, budget)
-    if given["from"]:
+    budget = {} if values["budget_json"] is None else runs.check_budget(values["budget_json"])
+    if values["driver"] == "replay":
+        return _plan_replay(look, store, values, options, budget)
+    if values["from"]:
         raise Usage(
             "from_without_replay",
             "--from needs --driver replay.",
@@ -46,14 +46,14 @@ def plan_run(
             "Add --driver replay, or omit --from.",
         )
     for name in ("request", "repo"):
-        if not given[name]:
+        if not values[name]:
             raise Usage(
                 "missing_option", f"P1 pipeline-run needs --{name}.",
                 "A new run needs a request and a repository.",
                 "`help P1` shows all options.",
             )  # fmt: skip
     protocol = protocol_file.load_usable(
-        given["protocol"] or DEFAULT_PROTOCOL, store, given["repo"], options
+        values["protocol"] or DEFAULT_PROTOCOL, store, values["repo"], options
     )
     if any(step.gate == "function" for step in protocol.steps.values()):
         if not options.get("function"):
@@ -73,40 +73,40 @@ def plan_run(
             "Only protocols that explore one function use this option.",
             "Omit --function.",
         )
-    settings = runs.read_target_settings(given["repo"])
+    settings = runs.read_target_settings(values["repo"])
     protocol = override_budget(protocol, {**settings.budget, **budget})
     protocol = override_steps(protocol, settings.attempts, options["strict"])
-    driver = drivers.create_driver(given["driver"])
-    return RunPlan(protocol, driver, given["request"], given["repo"], options)
+    driver = drivers.create_driver(values["driver"])
+    return RunPlan(protocol, driver, values["request"], values["repo"], options)
 
 
 def _plan_replay(
-    look: ReadNow, store: Store, given: dict[str, Any], options: dict[str, Any],
+    look: ReadNow, store: Store, values: dict[str, Any], options: dict[str, Any],
     budget: dict[str, float],
 ) -> RunPlan:  # fmt: skip
     """Use the old run's protocol and function; its request, target and options are the defaults."""
-    if given["protocol"] or options.get("function"):
+    if values["protocol"] or options.get("function"):
         raise Usage(
             "replay_has_its_own",
             "--driver replay does not accept --protocol or --function.",
             "A replay uses those of the original run, so that it asks the same questions.",
             "Omit --protocol and --function.",
         )
-    driver = RecordedDriver(look, given["from"])
+    driver = RecordedDriver(look, values["from"])
     run = driver.run
-    old = json.loads(run["options"])
+    old_options = json.loads(run["options"])
     options = {
         **options,
-        "python": options["python"] or old.get("python"),
+        "python": options["python"] or old_options.get("python"),
         "allow_failing_baseline": options["allow_failing_baseline"]
-        or bool(old.get("allow_failing_baseline")),
-        "strict": options["strict"] or bool(old.get("strict")),
-        **({"function": old["function"]} if old.get("function") else {}),
+        or bool(old_options.get("allow_failing_baseline")),
+        "strict": options["strict"] or bool(old_options.get("strict")),
+        **({"function": old_options["function"]} if old_options.get("function") else {}),
         "from": run["id"],
     }
-    repo = given["repo"] or os.path.join(store.place.root, run["repo"])
+    repo = values["repo"] or os.path.join(store.place.root, run["repo"])
     protocol = override_budget(recorder.load_protocol(run), budget)
-    return RunPlan(protocol, driver, given["request"] or run["request"], repo, options)
+    return RunPlan(protocol, driver, values["request"] or run["request"], repo, options)
 
 
 def find_source_run(run: Row) -> str | None:

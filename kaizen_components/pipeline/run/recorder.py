@@ -40,46 +40,47 @@ def load_protocol(run: Row) -> Protocol:
 
 def load_state(db: Reader, run: Row) -> tuple[int, machine.State]:
     """Return (the number of the newest event, the state after it)."""
-    last = db.one(LAST, (run["id"],))
-    if last is None:
-        return 0, machine.initial_state(load_protocol(run))
-    return last["n"], json.loads(last["state"])
+    newest_event = db.one(LAST, (run["id"],))
+    if newest_event is None:
+        return 0, machine.make_initial_state(load_protocol(run))
+    return newest_event["n"], json.loads(newest_event["state"])
 
 
 def append_event(
-    tx: Writer, run: Row, event: machine.Event, newest: int
+    tx: Writer, run: Row, event: machine.Event, expected_number: int
 ) -> tuple[int, machine.State]:
-    """Record an event and the state after it; raise Conflict if it cannot follow.
+    """Record an event and the state after it; raise Conflict if the event cannot follow.
 
-    `newest` is the number of the newest event that the caller has read; a newer one is a conflict.
+    `expected_number` is that of the newest event that the caller has read. A newer event is a
+    conflict.
     """
     number, state = load_state(tx, run)
-    look = f"`P2 --id {run['id']}` shows the run."
-    if number != newest:
+    hint = f"`P2 --id {run['id']}` shows the run."
+    if number != expected_number:
         raise Conflict(
             "run_moved_on",
             f"{run['id']} has newer events than expected.",
             "Another process is driving the run.",
-            look,
+            hint,
         )
     try:
-        new = machine.next_state(load_protocol(run), state, {**event, "at": tx.at})
+        new_state = machine.compute_next_state(load_protocol(run), state, {**event, "at": tx.at})
     except machine.IllegalEvent as error:
         raise Conflict(
             "illegal_transition",
             f"The event {event['event']!r} is not allowed in the run's current state.",
             f"{error}.",
-            look,
+            hint,
         ) from None
     payload = {name: value for name, value in event.items() if name not in ("event", *COLUMNS)}
     row = {
         "run_id": run["id"], "n": number + 1, "event": event["event"],
         **{name: event.get(name) for name in COLUMNS},
-        "payload": encode_canonical(payload) if payload else None, "state": encode_canonical(new),
-        "phase": new["phase"], "outcome": new["outcome"],
+        "payload": encode_canonical(payload) if payload else None, "state": encode_canonical(new_state),
+        "phase": new_state["phase"], "outcome": new_state["outcome"],
     }  # fmt: skip
     tx.add("run_event", row, of=(run,))
-    return number + 1, new
+    return number + 1, new_state
 
 
 def load_events(db: Reader, run: Row) -> list[dict[str, Any]]:
@@ -93,7 +94,7 @@ def load_events(db: Reader, run: Row) -> list[dict[str, Any]]:
 def load_states(db: Reader, run: Row) -> dict[int, machine.State]:
     """Return the state after each event, by its number; 0 is the initial state."""
     states = {row["n"]: json.loads(row["state"]) for row in db.rows(STATES, (run["id"],))}
-    return {0: machine.initial_state(load_protocol(run)), **states}
+    return {0: machine.make_initial_state(load_protocol(run)), **states}
 
 
 def load_body(db: Reader, event_id: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...records.secrets import scan
 from ..answers.context import StepContext
-from ..answers.kinds import kind_of
+from ..answers.kinds import get_kind
 from ..protocol import Step
 from ..target.workspace import Workspace, build_commit_message
 from . import recorder
@@ -41,19 +41,19 @@ def write_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
         return None
 
     def read_kind(kind: str, read: Callable[[Step, str], Any]) -> Any:
-        """Do the same for the step with that kind of answer."""
+        """Return the result of `read` for the newest answer of that kind, or None."""
         step = next((step for step in protocol.steps.values() if step.answer == kind), None)
         return read_newest(step, read) if step else None
 
     files: list[ResultFile] = [
         file
         for step in protocol.steps.values()
-        if step.kind == "ask" and (file := read_newest(step, kind_of(step).build_result_file))
+        if step.kind == "ask" and (file := read_newest(step, get_kind(step).build_result_file))
     ]
     build = read_kind("edits", lambda step, text: work.collect_changes(text, None))
     if build:
         tests = read_kind("tests", lambda step, text: work.collect_changes(None, text))
-        spec = read_kind("spec", lambda step, text: kind_of(step).parse_answer(step, text))
+        spec = read_kind("spec", lambda step, text: get_kind(step).parse_answer(step, text))
         spec = spec or StepContext(protocol, work.run["request"], {}).spec
         changes, message = {**build, **(tests or {})}, build_commit_message(spec, work.run)
         commit = work.target.write_commit(work.commit, changes, message, work.objects)
@@ -76,11 +76,11 @@ def write_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
 def write_file(path: str, data: bytes) -> dict[str, Any]:
     """Write a file atomically. Return the columns of its artifact except path and title."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    part = f"{path}.{os.getpid()}"
-    with open(part, "wb") as file:
+    temporary_path = f"{path}.{os.getpid()}"
+    with open(temporary_path, "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(part, path)
+    os.replace(temporary_path, path)
     sha256 = hashlib.sha256(data).hexdigest()
     return {"name": os.path.basename(path), "kind": "file", "sha256": sha256, "bytes": len(data)}

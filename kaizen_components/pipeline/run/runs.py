@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from ..job import Settings
     from .drivers import Driver
 
-LEASE_MS = (
-    6 * 3_600_000
-)  # if the process dies, the system frees its lock and P7 takes the lease over
+# If the process dies, the system frees its lock, and P7 takes over the lease.
+LEASE_MS = 6 * 3_600_000
 WAITING = """
 SELECT id FROM run_current WHERE driver = 'agent' AND phase <> 'ended' ORDER BY seq DESC LIMIT 1"""
 TITLE_CHARS = 200
@@ -57,10 +56,11 @@ def begin_run(
     target = Target(repo)
     commit = target.find_head()
     if options["python"]:
-        find_interpreter(target, options["python"])  # refuse a bad one before anything is recorded
-    inside = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
+        # Refuse a bad interpreter before recording anything.
+        find_interpreter(target, options["python"])
+    relative_path = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
     values = {
-        "driver": driver, "request": request, "repo": inside, "base_commit": commit,
+        "driver": driver, "request": request, "repo": relative_path, "base_commit": commit,
         "options": {**options, "sandbox": sandbox.detect_level()},
     }  # fmt: skip
     if target.is_dirty():
@@ -77,8 +77,8 @@ def begin_run(
         else:
             text = request.strip()
             title, summary = text.splitlines()[0][:TITLE_CHARS], text[:SUMMARY_CHARS]
-            fixed = {"scope": "pipeline", "priority": "normal", "status": "open"}
-            task = tx.add("task", {"title": title, "summary": summary, **fixed})
+            defaults = {"scope": "pipeline", "priority": "normal", "status": "open"}
+            task = tx.add("task", {"title": title, "summary": summary, **defaults})
         run = recorder.start_run(tx, protocol, task, values)
         name = f"{protocol.name} {' '.join(request.split())}"[:200]
         attributes = {"run": run["id"], "protocol": protocol.name}
@@ -93,7 +93,7 @@ def begin_run(
 def drive_run(
     write: WriteLater, look: ReadNow, store: Store, run_id: str, driver: Driver
 ) -> dict[str, Any]:
-    """Drive a run to its end, from the start or from its newest event. Lock it meanwhile."""
+    """Drive a run to its end, from the start or from its newest event. Lock the run meanwhile."""
     with _open_run(write, look, store, run_id) as (journal, work):
         if journal.state["phase"] == "ended":
             raise Conflict(
@@ -129,19 +129,19 @@ def give_turn(
 
 
 def take_answer(
-    write: WriteLater, look: ReadNow, store: Store, given: dict[str, Any]
+    write: WriteLater, look: ReadNow, store: Store, submission: dict[str, Any]
 ) -> dict[str, Any]:
     """Record an agent's answer, check it, and drive the run to the next question or its end."""
     try:
-        run, lease = turn.find_leased_run(look(), given["lease"])
+        run, lease = turn.find_leased_run(look(), submission["lease"])
     except NotFound:
         # The run is unknown, so record the refusal in the newest run that waits for an agent. If
         # that run is busy or cannot be opened, nothing is recorded.
-        waiting = look().value(WAITING)
-        if waiting:
+        waiting_id = look().value(WAITING)
+        if waiting_id:
             with (
                 suppress(KaizenError),
-                _open_run(write, look, store, waiting, needs_target=False) as (journal, work),
+                _open_run(write, look, store, waiting_id, needs_target=False) as (journal, work),
             ):
                 journal.record_refusal("unknown-lease", "A lease was named that does not exist.")
                 _end_if_failed(journal, work)
@@ -151,39 +151,39 @@ def take_answer(
         engine = Engine(journal, work, None, Progress())
         step = engine.protocol.steps[journal.state["step"]]
         try:
-            past = turn.find_same_answer(journal, given["lease"], given["text"])
-            if past is None:
-                turn.check_submission(journal, step, given)
+            earlier_answer = turn.find_same_answer(journal, submission["lease"], submission["text"])
+            if earlier_answer is None:
+                turn.check_submission(journal, step, submission)
                 context = engine.build_context(step, journal.state)
-                turn.check_paths(journal, work, step, context, given["text"])
+                turn.check_paths(journal, work, step, context, submission["text"])
         except KaizenError:
             _end_if_failed(journal, work)
             raise
-        if past is None:
+        if earlier_answer is None:
             leased_ms = round(datetime.fromisoformat(lease["at"]).timestamp() * 1000)
             seconds = max(0, ids.now_ms() - leased_ms) / 1000
-            reply = Reply(given["text"], served_by=f"agent {journal.actor}", seconds=seconds)
-            journal.record_answer(step.name, journal.state["attempt"], reply, given["lease"])
+            reply = Reply(submission["text"], served_by=f"agent {journal.actor}", seconds=seconds)
+            journal.record_answer(step.name, journal.state["attempt"], reply, submission["lease"])
             journal.add_event("released")
-        place = past or journal.state
+        place = earlier_answer or journal.state
         step_name, attempt = place["step"], place["attempt"]
         _drive(journal, work, None)
         result = _describe_verdict(journal, step_name, attempt)
-        return {**result, "replayed": True} if past else result
+        return {**result, "replayed": True} if earlier_answer else result
 
 
 def _end_if_failed(journal: Journal, work: Workspace) -> None:
-    """End a run whose last allowed illegal move was this one."""
+    """Record the end of a run that failed because of too many illegal moves."""
     if journal.state["phase"] == "ending" and journal.state["outcome"] == "failed":
         journal.record_end(work, {})
 
 
 def _describe_verdict(journal: Journal, step: str, attempt: int) -> dict[str, Any]:
-    """Return the verdict on an answer and the later ones; after an abort there may be none."""
-    judged = [event for event in journal.events() if event["event"] == "judged"]
-    own = [(event["step"], event["attempt"]) == (step, attempt) for event in judged]
-    verdict = judged[own.index(True)] if any(own) else NOT_JUDGED
-    since = judged[own.index(True) + 1 :] if any(own) else []
+    """Return the verdict on an answer and all later verdicts. An aborted run may have none."""
+    verdicts = [event for event in journal.load_events() if event["event"] == "judged"]
+    matches = [(event["step"], event["attempt"]) == (step, attempt) for event in verdicts]
+    verdict = verdicts[matches.index(True)] if any(matches) else NOT_JUDGED
+    later_verdicts = verdicts[matches.index(True) + 1 :] if any(matches) else []
     findings = verdict["payload"]["findings"][:FINDINGS_SHOWN]
     result = {
         "id": journal.run["id"], "kind": "run", "step": step, "attempt": attempt,
@@ -191,7 +191,7 @@ def _describe_verdict(journal: Journal, step: str, attempt: int) -> dict[str, An
         "findings": [describe_finding(finding) for finding in findings],
         "then": [
             f"{event['step']} {event['attempt']}: {event['reason']}. {event['says'] or ''}".strip()
-            for event in since
+            for event in later_verdicts
         ],
     }  # fmt: skip
     if journal.state["phase"] != "ended":
@@ -257,9 +257,9 @@ def _refuse_other_driver(journal: Journal, answering: bool = False) -> None:
 
 def describe_end(journal: Journal) -> dict[str, Any]:
     """Return the answer of P1 and P7 for a run that has ended."""
-    run, events = journal.run, journal.events()
+    run, events = journal.run, journal.load_events()
     end = next(event["payload"] for event in reversed(events) if event["event"] == "ended")
-    delivered = end["delivered"]
+    delivery = end["delivered"]
     failures = [
         event for event in events if event["event"] == "judged" and event["reason"] != "pass"
     ]
@@ -268,20 +268,20 @@ def describe_end(journal: Journal) -> dict[str, Any]:
         findings = failures[-1]["payload"]["findings"][:FINDINGS_SHOWN]
         last_failure["says"] = failures[-1]["says"]
         last_failure["findings"] = [describe_finding(finding) for finding in findings]
-    if delivered.get("not_applied"):
-        hint = f"The work is on the branch {delivered['branch']}, but not in the tree: "
-        hint += delivered["not_applied"]
-    elif "fixture" in delivered:
-        hint = f"Run it later, as {delivered['case_id']} says: {delivered['command']}"
-    elif delivered:
+    if delivery.get("not_applied"):
+        hint = f"The work is on the branch {delivery['branch']}, but not in the tree: "
+        hint += delivery["not_applied"]
+    elif "fixture" in delivery:
+        hint = f"Run it later, as {delivery['case_id']} says: {delivery['command']}"
+    elif delivery:
         base = run["base_commit"][:10]
-        hint = f"Look at it: git -C {run['repo']} diff {base} {delivered['branch']}"
+        hint = f"Look at it: git -C {run['repo']} diff {base} {delivery['branch']}"
     else:
         hint = f"`P2 --id {run['id']}` shows every gate and attempt."
     code = EXIT_CODES.get(journal.state["outcome"], 1)
     return {
         "id": run["id"], "kind": "run", "task_id": run["task_id"], "protocol": run["protocol"],
-        **summarize_run(journal.state, events), **last_failure, **delivered,
+        **summarize_run(journal.state, events), **last_failure, **delivery,
         "artifacts": list(end["artifacts"].values()), "hint": hint,
         **({"exit_code": code} if code else {}),
     }  # fmt: skip
@@ -351,11 +351,11 @@ def read_target_settings(repo: str) -> Settings:
         target.close()
 
 
-def check_budget(given: Any) -> dict[str, float]:
+def check_budget(budget: Any) -> dict[str, float]:
     """Return --budget-json as numbers, or raise Usage."""
-    if not isinstance(given, dict) or not all(
+    if not isinstance(budget, dict) or not all(
         isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-        for value in given.values()
+        for value in budget.values()
     ):
         raise Usage(
             "bad_budget",
@@ -363,4 +363,4 @@ def check_budget(given: Any) -> dict[str, float]:
             "Each number limits what the run may use.",
             'Write it such as {"tokens": 100000, "seconds": 900}.',
         )
-    return given
+    return budget

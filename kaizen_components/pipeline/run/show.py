@@ -67,18 +67,18 @@ def find_reviewer(events: list[dict[str, Any]], protocol: Protocol) -> dict[str,
     for event in events:
         if event["event"] == "answered":
             kind = protocol.steps[event["step"]].answer
-            # The requested model first: a server may report the same name for every model.
+            # Prefer the requested model: a server may report the same name for every model.
             answer = event["payload"]
-            who = answer.get("requested") or answer.get("model") or event["actor"]
-            builders += [who] if kind == "edits" else []
-            reviewers += [who] if kind == "review" else []
+            author = answer.get("requested") or answer.get("model") or event["actor"]
+            builders += [author] if kind == "edits" else []
+            reviewers += [author] if kind == "review" else []
     if not reviewers:
         return {}
     return {"reviewed_by": reviewers[-1], "reviewed_by_author": reviewers[-1] in builders}
 
 
 def list_gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:
-    """Return a row for each attempt with a verdict; its seconds include the answer."""
+    """Return a row for each attempt with a verdict; its seconds include those of the answer."""
     rows = []
     answers = {}
     for event in events:
@@ -103,7 +103,7 @@ def list_gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[st
     return rows
 
 
-def count_stages(db: Reader, protocol: str | None = None) -> list[dict[str, Any]]:
+def compute_pass_rates(db: Reader, protocol: str | None = None) -> list[dict[str, Any]]:
     """Return the pass rate of each stage over all runs, lowest first."""
     return [
         {**row, "pass_rate": round(row["passed"] / row["judged"], 4) if row["judged"] else None}

@@ -14,30 +14,30 @@ SKIPPED = frozenset((".git", "__pycache__"))
 
 
 def check_protected(job: Job) -> list[Finding]:
-    """Return a finding for each protected file that was touched without a grant."""
+    """Return a finding for each protected file that was changed without a grant."""
     return [
         Finding(
             "protected",
             f"{path} was {how}, but it is protected and the spec does not grant it.",
             path,
         )
-        for path, how in sorted(list_touched(job).items())
+        for path, how in sorted(find_changes(job).items())
     ]
 
 
-def list_touched(job: Job) -> dict[str, str]:
+def find_changes(job: Job) -> dict[str, str]:
     """Return path -> changed, added or deleted, for protected files without a grant."""
     base, head = list_files(job.base), list_files(job.head)
-    touched = {}
+    changes = {}
     for path in base | head:
         if _is_guarded(job, path):
             if path not in head:
-                touched[path] = "deleted"
+                changes[path] = "deleted"
             elif path not in base:
-                touched[path] = "added"
+                changes[path] = "added"
             elif not _is_same(os.path.join(job.base, path), os.path.join(job.head, path)):
-                touched[path] = "changed"
-    return touched
+                changes[path] = "changed"
+    return changes
 
 
 def restore_protected(job: Job, place: str) -> None:
@@ -60,12 +60,12 @@ def copy_new_tests(job: Job, place: str) -> None:
             copy_file(source, os.path.join(place, path))
 
 
-def list_files(root: str, skipped: frozenset[str] = SKIPPED) -> set[str]:
+def list_files(root: str, skipped_names: frozenset[str] = SKIPPED) -> set[str]:
     """Return the path of every file and link below a folder, with forward slashes."""
     files = set()
     for folder, folders, names in os.walk(root):
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
-        folders[:] = [name for name in folders if name not in skipped and name not in links]
+        folders[:] = [name for name in folders if name not in skipped_names and name not in links]
         for name in [*names, *links]:
             files.add(os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/"))
     return files

@@ -33,12 +33,12 @@ def find_objections(
 ) -> list[Finding]:
     """Return a finding for each change that needs a grant, sorted by path.
 
-    The reviewer is asked only if there is none.
+    The reviewer is asked only if no change needs a grant.
     """
     forbidden = tuple(
         match[1] for text in spec["out_of_scope"] if (match := FORBIDS.fullmatch(text.strip()))
     )
-    findings, known = [], None
+    findings, known_modules = [], None
     for path, data in sorted(changes.items()):
         if matches_any(path, tuple(spec["grants"])):
             continue
@@ -50,9 +50,11 @@ def find_objections(
         if matches_any(path, SCHEMAS):
             findings.append(Finding("schema", f"{path} changes a schema.", path))
         if path.endswith(".py") and data is not None:
-            if known is None:
-                known = _list_known_modules(existing_paths, changes, read)
-            for name in sorted(list_imports(data) - list_imports(read(path) or b"") - known):
+            if known_modules is None:
+                known_modules = _list_known_modules(existing_paths, changes, read)
+            for name in sorted(
+                list_imports(data) - list_imports(read(path) or b"") - known_modules
+            ):
                 says = f"{path} imports {name}, which the project did not use before."
                 findings.append(Finding("dependency", says, path))
     return findings
@@ -81,16 +83,16 @@ def _list_known_modules(
     They are the standard library, the project's own modules (also new ones), what it imports
     already, and its requirements, because most distributions are imported by their name.
     """
-    known = {"pytest", *sys.stdlib_module_names}
+    modules = {"pytest", *sys.stdlib_module_names}
     for path in existing_paths | {path for path, data in changes.items() if data is not None}:
-        known.add(path.partition("/")[0].removesuffix(".py"))
+        modules.add(path.partition("/")[0].removesuffix(".py"))
         if path.startswith("src/"):
-            known.add(path.split("/")[1].removesuffix(".py"))
+            modules.add(path.split("/")[1].removesuffix(".py"))
     for path in existing_paths:
         data = read(path) or b""
         lines = []
         if path.endswith(".py"):
-            known |= list_imports(data)
+            modules |= list_imports(data)
         elif matches_any(path, ("requirements*.txt",)):
             lines = data.decode("utf-8", "replace").splitlines()
         elif matches_any(path, ("pyproject.toml",)):
@@ -101,5 +103,5 @@ def _list_known_modules(
             except (tomllib.TOMLDecodeError, AttributeError, TypeError):
                 pass
         names = (match[0] for line in lines if (match := REQUIREMENT.match(line.strip())))
-        known |= {name.lower().replace("-", "_") for name in names}
-    return known
+        modules |= {name.lower().replace("-", "_") for name in names}
+    return modules

@@ -173,17 +173,17 @@ def _explain_fault(line: int, fault: Any) -> Refused:
     """Return the error for a fault that pydantic found on this line."""
     keys = [part for part in fault["loc"] if isinstance(part, str)]
     name, parents = ".".join(keys), keys[:-1]
-    known = _load_properties()["gate" if len(parents) == 2 else "".join(parents)]
+    properties = _load_properties()["gate" if len(parents) == 2 else "".join(parents)]
     if fault["type"] == "extra_forbidden":
         what = "is unknown"
-        why = f"The known keys are {', '.join([*known][:-1])} and {[*known][-1]}."
+        why = f"The known keys are {', '.join([*properties][:-1])} and {[*properties][-1]}."
     elif fault["type"] == "missing":
         what, why = "is missing", 'Add a line such as command = ["make", "check"].'
     elif fault["type"] == "dict_type":
         what, why = "is not a table", f"Write it as [{name}]."
     else:
-        what = f"is not {_describe_value(known[keys[-1]])}"
-        why = f"It is {known[keys[-1]]['description']}."
+        what = f"is not {_describe_value(properties[keys[-1]])}"
+        why = f"It is {properties[keys[-1]]['description']}."
     return Refused(
         "bad_settings",
         f"{PATH}{f', line {line}' if line else ''}: {name} {what}.",

@@ -95,7 +95,7 @@ class Target:
         return self.hash_files(commit)
 
     def hash_files(self, commit: str, objects: str | None = None) -> str:
-        """Return the tree hash that a witnessed proof records of the same files (not git's)."""
+        """Return the tree hash of the files as a witnessed proof records it, not as git does."""
         if commit not in self._trees:
             entries = self.store.list_entries(commit, self.layout.prefix, objects)
             self._trees[commit] = hash_tree(

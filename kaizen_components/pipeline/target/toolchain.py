@@ -62,8 +62,8 @@ class Interpreter:
 def find_tools(target: Target, python: str | None = None, commit: str | None = None) -> Tools:
     """Return the tools of `python`; without it, of the target's .venv or venv, of uv, or of the
     Python on the PATH."""
-    named = find_interpreter(target, python) if python else None
-    place = named or _find_environment(target) or _find_on_path(target)
+    named_interpreter = find_interpreter(target, python) if python else None
+    place = named_interpreter or _find_environment(target) or _find_on_path(target)
     answer = _answers.get(place.path)
     if answer is None or set(NEEDED) - set(
         answer["versions"]
@@ -84,7 +84,7 @@ def find_tools(target: Target, python: str | None = None, commit: str | None = N
         path.startswith("src/") and path.endswith(".py") for path in paths
     )
     return Tools(
-        [answer["executable"]],  # not place.path, which may be a script
+        [answer["executable"]],  # not place.path: it may be a script that starts the interpreter
         _list_folders_read(target, answer),
         ("src", ".") if has_src else (".",),
         versions,
@@ -97,11 +97,11 @@ def find_missing_tools(tools: Tools, settings: Settings | None = None) -> list[F
 
     A gate whose command the settings replace needs no tool.
     """
-    replaced = settings.replaces if settings else frozenset()
+    replaced_gates = settings.replaces if settings else frozenset()
     return [
         Finding(name, f"{name} does not run in the target. Install it: {tools.install} {name}")
         for name, gate in NEEDED.items()
-        if name not in tools.versions and gate not in replaced
+        if name not in tools.versions and gate not in replaced_gates
     ]
 
 

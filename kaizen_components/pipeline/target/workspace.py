@@ -117,18 +117,18 @@ class Workspace:
             if self.read(path) is not None
         ]
 
-    def quote_context(self, cited: list[str]) -> list[dict[str, str]]:
-        """Return the files that a builder sees: the cited ones, and small other sources.
+    def quote_context(self, cited_paths: list[str]) -> list[dict[str, str]]:
+        """Return the files that a builder sees: the cited ones, and other small sources.
 
         A scout often forgets an important file, and a few thousand more characters do no harm.
         """
-        paths = list(dict.fromkeys(cited))
+        paths = list(dict.fromkeys(cited_paths))
         room = ROOM_CHARS - sum(len(self._read_text(path)) for path in paths)
         for path in self.list_likely_sources():
             if path.endswith(".py") and not TESTS.search(path):
                 text = self._read_text(path)
                 room -= len(text)
-                if path not in cited and room >= 0 and text.strip():
+                if path not in cited_paths and room >= 0 and text.strip():
                     paths.append(path)
         return self.quote_files(paths)
 
@@ -195,15 +195,16 @@ class Workspace:
             return ""
         folder, name = os.path.split(example)
         words = "_".join(re.findall(r"[a-z0-9]+", title.lower())[:TITLE_WORDS_MAX]) or "change"
-        before, after = "", os.path.splitext(name)[1]
+        prefix_text, suffix_text = "", os.path.splitext(name)[1]
         if prefix := re.match(r"test[._-]?", name):
-            before = prefix[0]
+            prefix_text = prefix[0]
         elif suffix := re.search(r"[._-](test|spec)\.\w+$", name):
-            after = suffix[0]  # .test.js
-        numbered = (
-            f"{before}{words}{'' if number == 1 else f'_{number}'}{after}" for number in count(1)
+            suffix_text = suffix[0]  # .test.js
+        candidates = (
+            f"{prefix_text}{words}{'' if number == 1 else f'_{number}'}{suffix_text}"
+            for number in count(1)
         )
-        paths = ("/".join(filter(None, (folder, name))) for name in numbered)
+        paths = ("/".join(filter(None, (folder, name))) for name in candidates)
         return next(path for path in paths if path not in self.list_paths())
 
     def apply_answer(self, text: str) -> dict[str, bytes | None]:
@@ -236,7 +237,7 @@ class Workspace:
         shutil.copytree(self.base, head, symlinks=True)
         edits.write_changes(head, self.collect_changes(build, tests))
         commit = self.write_candidate(spec, build, tests)
-        written = list(self.collect_changes(None, tests)) if tests else []
+        test_paths = list(self.collect_changes(None, tests)) if tests else []
         scratch = os.path.join(self.folder, "scratch")
         os.makedirs(scratch, exist_ok=True)
         return Job(
@@ -247,7 +248,7 @@ class Workspace:
             self.target.find_changed_lines(self.commit, commit, self.objects),
             self._find_tools(),
             self.settings,
-            tuple(written),
+            tuple(test_paths),
             tuple(spec["grants"]),
             scratch,
         )

@@ -49,19 +49,19 @@ def open_folder(path: str) -> Folder:
 
 
 def plan_steps(
-    folder: Folder, known: State | None, wanted: State, skills: dict[str, str | None]
+    folder: Folder, old_state: State | None, new_state: State, skills: dict[str, str | None]
 ) -> list[Step]:
-    """Return a step for every part: its present state, and what would be done about it.
+    """Return a step for every part: the state of the part, and what --apply would do to it.
 
-    .gitignore comes first, so that git never sees the link to the engine; the launcher comes last.
+    .gitignore comes first, so that git never sees the link to the engine. The launcher comes last.
     """
-    plan = Plan(folder, known.parts if known else {})
+    plan = Plan(folder, old_state.parts if old_state else {})
     # Paths of links have no slash at the end, because it would match only folders.
-    links = [*([engine.NAME] if wanted.mode == "link" else []), *skills]
-    ignored = "".join(f"{line}\n" for line in (*IGNORED, *(f"/{path}" for path in links)))
-    plan.add_lines(".gitignore", ignored.encode(), "paths that git must ignore")
-    needed = engine.read_file(REQUIREMENTS, engine.HOME)
-    plan.add_file(REQUIREMENTS, needed, "packages that the engine needs", mark=b"libsql")
+    links = [*([engine.NAME] if new_state.mode == "link" else []), *skills]
+    ignore_lines = "".join(f"{line}\n" for line in (*IGNORED, *(f"/{path}" for path in links)))
+    plan.add_lines(".gitignore", ignore_lines.encode(), "paths that git must ignore")
+    requirements = engine.read_file(REQUIREMENTS, engine.HOME)
+    plan.add_file(REQUIREMENTS, requirements, "packages that the engine needs", mark=b"libsql")
     method = engine.read_file("Kaizen_System.md", engine.HOME)
     says, to_add = "the method", "the engine's Kaizen_System.md describes the method"
     plan.add_file("Kaizen_System.md", method, says, to_add=to_add)
@@ -77,24 +77,24 @@ def plan_steps(
     agents = engine.read_file("agents.md")
     plan.add_lines("AGENTS.md", agents, "how an agent works with Kaizen", twin="CLAUDE.md")
     plan.add_lines("CLAUDE.md", agents, "the same lines for Claude Code", twin="AGENTS.md")
-    for host in wanted.hooks:
+    for host in new_state.hooks:
         plan.add_hooks(host)
-    if wanted.vscode:
+    if new_state.vscode:
         tasks, snippets = engine.read_file("tasks.json"), engine.read_file("kaizen.code-snippets")
         to_add = "add tasks for `python3 kaizen.py R0`, `W12` or `K8` if you want them"
         plan.add_file(".vscode/tasks.json", tasks, "tasks for VS Code", to_add=to_add)
         plan.add_file(".vscode/kaizen.code-snippets", snippets, "snippets for VS Code")
     for path, target in skills.items():
         plan.add_skill(path, target)
-    plan.steps.append(engine.plan_engine(folder, plan.entries.get(engine.NAME, {}), wanted.mode))
-    launcher, mark = engine.read_file("kaizen.py"), engine.NAME.encode()
-    plan.add_file("kaizen.py", launcher, "the launcher", mark=mark, is_executable=True)
+    plan.steps.append(engine.plan_engine(folder, plan.entries.get(engine.NAME, {}), new_state.mode))
+    launcher, engine_name = engine.read_file("kaizen.py"), engine.NAME.encode()
+    plan.add_file("kaizen.py", launcher, "the launcher", mark=engine_name, is_executable=True)
     folder.require_own(state.PATH)
     return plan.steps
 
 
 def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
-    """Return (files that would change but that git cannot restore, whether git tracks the link)."""
+    """Return the files that git cannot restore after a change, and whether it tracks the link."""
     paths = [step.path for step in steps if step.needs_git]
     blobs = {}
     try:
@@ -102,35 +102,37 @@ def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
     except Unavailable:
         return paths, False
     for line in output.text.split("\0")[:-1]:
-        facts, path = line.split("\t", 1)
-        blobs[path] = facts.split(" ")[1]
-    lost = []
+        entry, path = line.split("\t", 1)
+        blobs[path] = entry.split(" ")[1]
+    unrestorable = []
     for path in paths:
         content, blob = folder.read(path) or b"", blobs.get(path, "")
         algorithm = hashlib.sha256 if len(blob) == 64 else hashlib.sha1
-        forms = (content, use_plain_newlines(content))  # git may have checked out other newlines
-        ids = [algorithm(b"blob %d\0" % len(form) + form).hexdigest() for form in forms]
+        variants = (content, use_plain_newlines(content))  # a checkout may change newlines
+        ids = [algorithm(b"blob %d\0" % len(variant) + variant).hexdigest() for variant in variants]
         if blob not in ids:
-            lost.append(path)
-    return lost, engine.NAME in blobs
+            unrestorable.append(path)
+    return unrestorable, engine.NAME in blobs
 
 
-def apply_steps(folder: Folder, known: State | None, wanted: State, steps: list[Step]) -> bool:
+def apply_steps(
+    folder: Folder, old_state: State | None, new_state: State, steps: list[Step]
+) -> bool:
     """Carry out the steps and write the state file; return False if there was nothing to do.
 
     If a step fails, the state file lists the steps before it.
     """
-    wanted.parts = dict(known.parts) if known else {}
-    wanted.parts |= {step.path: step.entry for step in steps if step.entry and not step.do}
-    if known == wanted and not any(step.do for step in steps):
+    new_state.parts = dict(old_state.parts) if old_state else {}
+    new_state.parts |= {step.path: step.entry for step in steps if step.entry and not step.do}
+    if old_state == new_state and not any(step.do for step in steps):
         return False
     try:
         for step in steps:
             if step.do:
                 step.do()
-                wanted.parts[step.path] = step.entry
+                new_state.parts[step.path] = step.entry
         for name in DATA_FOLDERS:
             os.makedirs(folder.path(name), exist_ok=True)
     finally:
-        folder.write(state.PATH, wanted.encode())
+        folder.write(state.PATH, new_state.encode())
     return True

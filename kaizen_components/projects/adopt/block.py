@@ -13,7 +13,7 @@ def _get_comment(path: str) -> tuple[bytes, bytes]:
 
 
 def find_block(content: bytes, path: str) -> re.Match[bytes] | None:
-    """Return the block, or None; raise Conflict if its markers do not pair or occur twice."""
+    """Return our block, or None; raise Conflict if a marker is missing or occurs twice."""
     opening, closing = (re.escape(part) for part in _get_comment(path))
     begin = rb"^" + opening + rb"kaizen:begin [0-9a-f]{12}[^\r\n]*\r?\n"
     end = rb"^" + opening + rb"kaizen:end" + closing + rb"(?:\r?\n|\Z)"

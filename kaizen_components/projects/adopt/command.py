@@ -50,22 +50,24 @@ def answer_adoption(
         )
     folder = adoption.open_folder(path)
     try:
-        known = read_state(folder)
+        state = read_state(folder)
         if verb == "remove":
-            return _remove(path, folder, known, apply)
-        new_links, left_out = _plan_skills(folder, skills)
-        before = known or State()
-        wanted = State(  # options of earlier adoptions stay
-            "link" if link else "copy" if copy else before.mode or "link",
-            [host for host in HOSTS if host in (*hosts, *before.hooks)],
-            vscode or before.vscode,
+            return _remove(path, folder, state, apply)
+        new_links, unlinked_rows = _plan_skills(folder, skills)
+        old_state = state or State()
+        new_state = State(  # options of earlier adoptions stay
+            "link" if link else "copy" if copy else old_state.mode or "link",
+            [host for host in HOSTS if host in (*hosts, *old_state.hooks)],
+            vscode or old_state.vscode,
         )
-        linked = {path: None for path, entry in before.parts.items() if entry["kind"] == "skill"}
-        links: dict[str, str | None] = dict(sorted((linked | new_links).items()))
-        steps = adoption.plan_steps(folder, known, wanted, links)
+        old_links = {
+            path: None for path, entry in old_state.parts.items() if entry["kind"] == "skill"
+        }
+        links: dict[str, str | None] = dict(sorted((old_links | new_links).items()))
+        steps = adoption.plan_steps(folder, state, new_state, links)
         if verb == "check":
-            return _check(path, folder, known, steps)
-        return _adopt(path, folder, known, wanted, steps, left_out, apply)
+            return _check(path, folder, state, steps)
+        return _adopt(path, folder, state, new_state, steps, unlinked_rows, apply)
     except OSError as error:
         raise Unavailable(
             "cannot_write",
@@ -75,48 +77,50 @@ def answer_adoption(
         ) from None
 
 
-def _plan_skills(folder: Folder, store: str | None) -> tuple[dict[str, str | None], list[Row]]:
-    """Return ({path: target} of the links to make, a row for each skill that is left out).
+def _plan_skills(
+    folder: Folder, skill_store: str | None
+) -> tuple[dict[str, str | None], list[Row]]:
+    """Return {path: target} of the links to make, and a row for each skill that gets no link.
 
-    Existing links to the store are in neither: adoption or the user made them before.
+    Skip links that exist: an earlier adoption or the user made them.
     """
-    if store is None:
+    if skill_store is None:
         return {}, []
-    if not os.path.isdir(store):
-        what = f"There is no folder {store!r}."
+    if not os.path.isdir(skill_store):
+        what = f"There is no folder {skill_store!r}."
         raise NotFound(
             "no_folder",
             what,
             "--skills must name an existing folder.",
             "Give --skills the folder that contains the skills.",
         )
-    steps = plan_links(folder.root, os.path.abspath(store), False).steps
+    steps = plan_links(folder.root, os.path.abspath(skill_store), False).steps
     new_links: dict[str, str | None] = {
         step.path: step.target for step in steps if step.action == "link"
     }
-    left_out = [step for step in steps if step.action not in ("link", "keep")]
-    return new_links, [_build_row("leave", step.path, step.says) for step in left_out]
+    unlinked_steps = [step for step in steps if step.action not in ("link", "keep")]
+    return new_links, [_build_row("leave", step.path, step.says) for step in unlinked_steps]
 
 
 def _adopt(
     path: str,
     folder: Folder,
-    known: State | None,
-    wanted: State,
+    state: State | None,
+    new_state: State,
     steps: list[Step],
-    left_out: list[Row],
+    unlinked_rows: list[Row],
     apply: bool,
 ) -> dict[str, Any]:
     """Carry out the steps if `apply` is set, otherwise show them as a plan."""
-    lost, has_link = adoption.check_git(folder, steps)
-    if apply and lost:
+    unrestorable, has_link = adoption.check_git(folder, steps)
+    if apply and unrestorable:
         raise Refused(
             "not_committed",
-            f"git cannot restore {', '.join(lost)}, which this command would change.",
+            f"git cannot restore {', '.join(unrestorable)}, which this command would change.",
             "An adoption is undone with git, so git must have the present content of each file.",
             "Commit, stash or move these files, then run this again. Nothing was changed.",
         )
-    is_applied = apply and adoption.apply_steps(folder, known, wanted, steps)
+    is_applied = apply and adoption.apply_steps(folder, state, new_state, steps)
     if is_applied:
         head = f"{path} uses Kaizen now:"
         next_step = (
@@ -127,21 +131,23 @@ def _adopt(
     else:
         head = f"The plan for {path}; nothing was changed:"
         next_step = "--apply carries out the plan; --remove undoes an adoption."
-        if lost:
-            next_step += f"\nFirst commit or stash {', '.join(lost)}, so that git can restore them."
-    if has_link and wanted.mode == "link":
+        if unrestorable:
+            next_step += (
+                f"\nFirst commit or stash {', '.join(unrestorable)}, so that git can restore them."
+            )
+    if has_link and new_state.mode == "link":
         next_step += f"\n{TRACKED}"
     open_steps = [step for step in steps if step.do or step.state != "ok"]
     rows = [_build_row(step.action or "leave", step.path, step.says) for step in open_steps]
-    facts = {"applied": is_applied, "mode": wanted.mode, "hooks": wanted.hooks}
-    return _build_answer(head, rows + left_out, next_step, **facts)
+    facts = {"applied": is_applied, "mode": new_state.mode, "hooks": new_state.hooks}
+    return _build_answer(head, rows + unlinked_rows, next_step, **facts)
 
 
-def _check(path: str, folder: Folder, known: State | None, steps: list[Step]) -> dict[str, Any]:
-    """Report every part that differs, and how to repair it; exit code 1 if there is one."""
+def _check(path: str, folder: Folder, state: State | None, steps: list[Step]) -> dict[str, Any]:
+    """Report every part that differs and how to repair it; exit with code 1 if any part differs."""
     faults = [step for step in steps if step.state in FAULTS]
     rows = [_build_row(step.state, step.path, step.says) for step in faults]
-    if not known:
+    if not state:
         rows.append(_build_row("missing", PATH, "the list of files that --remove deletes"))
     if adoption.check_git(folder, [])[1]:
         rows.append(_build_row("tracked", NAME, TRACKED))
@@ -153,19 +159,19 @@ def _check(path: str, folder: Folder, known: State | None, steps: list[Step]) ->
         says.append("--skills STORE --apply creates the links to skills again.")
     if any(step.state == "changed" for step in manual):
         says.append("What you changed stays; to get Kaizen's version, delete it and run --apply.")
-    if not known or len(manual) < len(faults):
+    if not state or len(manual) < len(faults):
         what = "the rest" if says else "it"
         says.append(f"--apply repairs {what}.")
     head = f"{path} differs from what this engine would set up:"
     return _build_answer(head, rows, " ".join(says), exit_code=1)
 
 
-def _remove(path: str, folder: Folder, known: State | None, apply: bool) -> dict[str, Any]:
+def _remove(path: str, folder: Folder, state: State | None, apply: bool) -> dict[str, Any]:
     """Remove the adoption if `apply` is set, otherwise show the plan of the removal."""
-    if not known:
+    if not state:
         head = f"{path} was not adopted; there is nothing to remove."
         return _build_answer(head, [], "", applied=False)
-    steps = plan_removal(folder, known)
+    steps = plan_removal(folder, state)
     if apply:
         for step in steps:
             if step.do:

@@ -18,7 +18,7 @@ COPY_PART = ".kaizen/engine.part"
 
 
 def read_file(name: str, folder: str = SHIPPED) -> bytes:
-    """Return the content of a file that ships with adoption, or of one beside the engine."""
+    """Return the content of a file in `folder`, by default of the files that adoption writes."""
     try:
         with open(os.path.join(folder, name), "rb") as file:
             return file.read()
@@ -45,7 +45,7 @@ def hash_engine(folder: str) -> str:
 
 
 def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
-    """Plan the engine: a link, which is never committed, or a copy, which is."""
+    """Plan the engine: a link, which git ignores, or a copy, which the user commits."""
     path, target = folder.path(NAME), folder.link_target(NAME)
     if target is not None:
         if mode == "link" and os.path.realpath(path) == PACKAGE:
@@ -57,8 +57,8 @@ def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
         return Step(NAME, "ok", "the copy that is running", entry=entry)
     present_hash = hash_engine(path)
     if mode == "copy" and present_hash == hash_engine(PACKAGE):
-        ours = {"kind": "copy", "sha256": present_hash}
-        return Step(NAME, "ok", "a copy of this engine", entry=ours)
+        copy_entry = {"kind": "copy", "sha256": present_hash}
+        return Step(NAME, "ok", "a copy of this engine", entry=copy_entry)
     if present_hash == entry.get("sha256"):
         return _plan_put(folder, mode, "outdated")
     if entry.get("kind") == "copy":
@@ -73,7 +73,7 @@ def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
 
 
 def _plan_put(folder: Folder, mode: str, state: str, instead: str = "") -> Step:
-    """Plan to create the link or the copy, in place of the present one."""
+    """Plan to create the link or the copy, and to delete the old one."""
     path, part, target = folder.path(NAME), folder.path(COPY_PART), PACKAGE
     if os.name != "nt" and os.path.dirname(folder.root) == os.path.dirname(HOME):
         # A relative link, so that both folders can be moved together; junctions are absolute.

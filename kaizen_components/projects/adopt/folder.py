@@ -27,7 +27,7 @@ class Folder:
         return read_link(self.path(name))
 
     def require_own(self, name: str) -> None:
-        """Refuse a link, and a file in a linked folder, because we would write elsewhere."""
+        """Refuse a link, and a file in a linked folder: a write would change a file elsewhere."""
         parts = name.split("/")
         for part in ("/".join(parts[:end]) for end in range(1, len(parts) + 1)):
             target = self.link_target(part)

@@ -20,7 +20,7 @@ MERGES = {"lines": "append", "hooks": "merge"}
 
 @dataclass(frozen=True)
 class Step:
-    """The present state of a part in the repository, and what would be done about it."""
+    """The state of one part in the repository, and what --apply would do to it."""
 
     path: str
     state: str  # ok, missing, outdated, changed (by the user), yours (the user's own file)
@@ -78,30 +78,34 @@ class Plan:
         user once it exists. A user's own file stays if `to_add` says what the user may add to it;
         otherwise raise Conflict.
         """
-        current, entry = self.folder.read(path), self.entries.get(path, {})
-        content_now = current or b""
-        is_ours = use_plain_newlines(content_now) == content
-        ours = {"kind": "file", "sha256": hash_text(content), "created": entry.get("created", True)}
-        theirs = {"kind": "file", "sha256": "", "created": False}
+        file_content, entry = self.folder.read(path), self.entries.get(path, {})
+        old_content = file_content or b""
+        is_ours = use_plain_newlines(old_content) == content
+        our_entry = {
+            "kind": "file",
+            "sha256": hash_text(content),
+            "created": entry.get("created", True),
+        }
+        their_entry = {"kind": "file", "sha256": "", "created": False}
 
         def write() -> None:
             self.folder.write(path, content, is_executable)
 
-        if current is None and not (is_seed and entry):
-            step = Step(path, "missing", says, "create", ours, write)
+        if file_content is None and not (is_seed and entry):
+            step = Step(path, "missing", says, "create", our_entry, write)
         elif is_seed:
-            step = Step(path, "ok", says, entry=entry or (ours if is_ours else theirs))
+            step = Step(path, "ok", says, entry=entry or (our_entry if is_ours else their_entry))
         elif is_ours:
-            step = Step(path, "ok", says, entry=ours)
-        elif hash_text(content_now) == entry.get("sha256"):
-            step = Step(path, "outdated", f"{says}, as in this engine", "update", ours, write)
+            step = Step(path, "ok", says, entry=our_entry)
+        elif hash_text(old_content) == entry.get("sha256"):
+            step = Step(path, "outdated", f"{says}, as in this engine", "update", our_entry, write)
         elif entry:
-            changed = "you changed it, so it stays; delete it to get a new one"
-            step = Step(path, "changed", changed, entry=entry)
-        elif mark and mark in content_now:
-            replaced = f"{says}; the present file stays in git's history"
-            entry = {**ours, "created": False}
-            step = Step(path, "outdated", replaced, "replace", entry, write, needs_git=True)
+            advice = "you changed it, so it stays; delete it to get a new one"
+            step = Step(path, "changed", advice, entry=entry)
+        elif mark and mark in old_content:
+            description = f"{says}; the present file stays in git's history"
+            entry = {**our_entry, "created": False}
+            step = Step(path, "outdated", description, "replace", entry, write, needs_git=True)
         elif to_add:
             step = Step(path, "yours", f"is yours and stays; {to_add}")
         else:
@@ -119,8 +123,8 @@ class Plan:
         if twin and os.path.islink(place) and os.path.realpath(place) == self.folder.path(twin):
             self.steps.append(Step(path, "ok", f"is a link to {twin}, which has the lines"))
             return
-        content_now = self.folder.read(path) or b""
-        if b"\0" in content_now:
+        old_content = self.folder.read(path) or b""
+        if b"\0" in old_content:
             what = f"{path} contains NUL bytes, so lines cannot be added to it."
             raise Conflict(
                 "not_text",
@@ -128,38 +132,46 @@ class Plan:
                 "Lines can be added only to a text file.",
                 "Save it as UTF-8, then run this again.",
             )
-        merged = block.put_block(content_now, lines, path)
-        self._add_merge(path, "lines", says, content_now, merged, b"kaizen:begin" in content_now)
+        new_content = block.put_block(old_content, lines, path)
+        self._add_merge(
+            path, "lines", says, old_content, new_content, b"kaizen:begin" in old_content
+        )
 
     def add_hooks(self, host: str) -> None:
         """Plan our entries in the settings file of an agent host."""
         path, says = FILES[host], f"hooks for {host}: session start, after each command, stop"
-        content_now = self.folder.read(path) or b""
-        text = decode_utf8(content_now, path) if content_now else None
-        merged = merge_hooks(text, host, HOOK_COMMAND).encode()
-        self._add_merge(path, "hooks", says, content_now, merged, b"kaizen.py" in content_now)
+        old_content = self.folder.read(path) or b""
+        text = decode_utf8(old_content, path) if old_content else None
+        new_content = merge_hooks(text, host, HOOK_COMMAND).encode()
+        self._add_merge(path, "hooks", says, old_content, new_content, b"kaizen.py" in old_content)
 
     def _add_merge(
-        self, path: str, kind: str, says: str, content_now: bytes, merged: bytes, is_known: bool
+        self,
+        path: str,
+        kind: str,
+        says: str,
+        old_content: bytes,
+        new_content: bytes,
+        has_our_part: bool,
     ) -> None:
         """Add the step for a user's file that contains our part; `merged` is its new content."""
         entry = self.entries.get(path, {})
-        if merged == content_now:
+        if new_content == old_content:
             step = Step(path, "ok", says, entry=entry or {"kind": kind, "sha256": ""})
         else:
-            state, action = "missing", "create" if not content_now else MERGES[kind]
-            if is_known:
+            state, action = "missing", "create" if not old_content else MERGES[kind]
+            if has_our_part:
                 state, action = "outdated", "update"
-            needs_git = content_now != b"" and hash_text(content_now) != entry.get("sha256")
-            ours = {"kind": kind, "sha256": hash_text(merged)}
-            write = partial(self.folder.write, path, merged)
-            step = Step(path, state, says, action, ours, write, needs_git)
+            needs_git = old_content != b"" and hash_text(old_content) != entry.get("sha256")
+            our_entry = {"kind": kind, "sha256": hash_text(new_content)}
+            write = partial(self.folder.write, path, new_content)
+            step = Step(path, state, says, action, our_entry, write, needs_git)
         self.steps.append(step)
 
     def add_skill(self, path: str, target: str | None) -> None:
-        """Plan a new link to a skill at `target`, or check one from before if that is None.
+        """Plan a link to the skill at `target`; if it is None, check a link of an earlier adoption.
 
-        A missing link from before is only reported: the state file does not name the store, because
+        A missing old link is only reported: the state file does not name the store, because
         its path differs between machines.
         """
         entry = self.entries.get(path) or {"kind": "skill", "sha256": ""}

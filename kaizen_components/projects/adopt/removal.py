@@ -1,4 +1,4 @@
-"""Remove an adoption: delete files that have not changed since, and name those that stay."""
+"""Remove an adoption: delete the files that nobody changed, and list the others."""
 
 import os
 
@@ -12,10 +12,10 @@ from .parts import Entry, Step, decode_utf8, hash_text
 CHANGED = "it has changed since the adoption, so it stays"
 
 
-def plan_removal(folder: Folder, known: state.State) -> list[Step]:
+def plan_removal(folder: Folder, old_state: state.State) -> list[Step]:
     """Return a step for each part. The engine comes last, because it may be the running one."""
     steps = []
-    for path, entry in sorted(known.parts.items(), key=lambda part: part[0] == engine.NAME):
+    for path, entry in sorted(old_state.parts.items(), key=lambda part: part[0] == engine.NAME):
         try:
             steps.append(_plan_part(folder, path, entry))
         except (Conflict, Refused) as error:
@@ -27,7 +27,7 @@ def plan_removal(folder: Folder, known: state.State) -> list[Step]:
 
 
 def _plan_part(folder: Folder, path: str, entry: Entry) -> Step | None:
-    """Plan to delete one part, to cut our lines out of it, or to leave it; None if it is gone."""
+    """Plan to delete a part, to cut our lines out of it, or to leave it; None if it is missing."""
     kind = entry["kind"]
     if kind == "skill":
         folder.require_own(os.path.dirname(path))

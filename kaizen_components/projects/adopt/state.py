@@ -48,8 +48,8 @@ def read_state(folder: Folder) -> State | None:
     if content is None:
         return None
     try:
-        known = json.loads(content)
-        version = known["version"]
+        fields = json.loads(content)
+        version = fields["version"]
         if type(version) is int and version > VERSION:
             raise Refused(
                 "state_newer",
@@ -58,7 +58,7 @@ def read_state(folder: Folder) -> State | None:
                 "Update this engine with setup/install-agent-kaizen, then run this again.",
             )
         if version in (1, 2, 3):
-            return _check_state(known)
+            return _check_state(fields)
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         pass
     raise Refused(
@@ -69,18 +69,18 @@ def read_state(folder: Folder) -> State | None:
     )
 
 
-def _check_state(known: dict[str, Any]) -> State:
+def _check_state(fields: dict[str, Any]) -> State:
     """Return the state; raise ValueError or KeyError if it names a part that adoption never makes.
 
     The file is committed, so it may come from somebody else.
     """
-    hooks = [host for host in HOSTS if host in known["hooks"]]
-    state = State(known["mode"], hooks, known["vscode"])
+    hooks = [host for host in HOSTS if host in fields["hooks"]]
+    state = State(fields["mode"], hooks, fields["vscode"])
     if state.mode not in ("link", "copy") or type(state.vscode) is not bool:
-        raise ValueError(known)
-    if sorted(known["hooks"]) != hooks:
-        raise ValueError(known)
-    for path, entry in known["parts"].items():
+        raise ValueError(fields)
+    if sorted(fields["hooks"]) != hooks:
+        raise ValueError(fields)
+    for path, entry in fields["parts"].items():
         kind = entry["kind"]
         # Version 1 called the hash of a copy its digest.
         sha256 = entry.get("sha256", entry.get("digest", ""))

@@ -30,7 +30,7 @@ class HostCommand(NamedTuple):
 
 
 def read_event(stream: Any, event: str) -> dict[str, Any] | None:
-    """Return the event, or None if there is no input, no valid JSON, or another kind of event."""
+    """Return the event; None if the input is empty, invalid JSON, or another kind of event."""
     try:
         if stream is None or stream.closed or stream.isatty():
             return None

@@ -48,18 +48,18 @@ def merge_hooks(existing: str | None, host: str, command: list[str]) -> str:
         line = f"[ ! -f {launcher} ] || " + " ".join([*words, EVENTS[event], "--host", host])
         groups[event] = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
         groups[event]["hooks"] = [{"type": "command", "command": line, "timeout": TIMEOUT_S}]
-    ours = {"hooks": {event: [group] for event, group in groups.items()}}
-    if existing is not None and _list_ours(settings) == _list_ours(ours):
+    our_settings = {"hooks": {event: [group] for event, group in groups.items()}}
+    if existing is not None and _list_ours(settings) == _list_ours(our_settings):
         return existing
-    others = _remove_ours(settings)
-    hooks = others.setdefault("hooks", {})
+    other_hooks = _remove_ours(settings)
+    hooks = other_hooks.setdefault("hooks", {})
     for event, group in groups.items():
         hooks[event] = [*hooks.get(event, []), group]
-    return _format_settings(others, existing)
+    return _format_settings(other_hooks, existing)
 
 
 def remove_hooks(existing: str, host: str) -> str:
-    """Return the host's file without our entries, or `{}` if it had no others."""
+    """Return the host's file without our entries; `{}` if all its entries were ours."""
     settings = _read_settings(existing, host)
     if not _list_ours(settings):
         return existing
@@ -116,11 +116,11 @@ def _remove_ours(settings: Settings) -> Settings:
         remaining = []
         for group in groups:
             commands = _list_commands(group)
-            theirs = [command for command in commands if not _is_ours(command)]
-            if theirs == commands:
+            other_commands = [command for command in commands if not _is_ours(command)]
+            if other_commands == commands:
                 remaining.append(group)
-            elif theirs:
-                remaining.append({**group, "hooks": theirs})
+            elif other_commands:
+                remaining.append({**group, "hooks": other_commands})
         if remaining or not groups:
             hooks[event] = remaining
     if not hooks and settings.get("hooks"):

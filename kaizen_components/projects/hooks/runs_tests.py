@@ -36,28 +36,28 @@ Words = list[str]
 TestCommands = list[tuple[str, ...]]
 
 
-def runs_tests(line: str, added: TestCommands) -> bool:
+def runs_tests(line: str, project_commands: TestCommands) -> bool:
     """Return whether any command in the line is a test command."""
     if len(line) > LINE_CHARS_MAX:
         return False
-    return any(_is_test(words, added) for words in _split_commands(line))
+    return any(_is_test(words, project_commands) for words in _split_commands(line))
 
 
-def exits_as_its_tests(line: str, added: TestCommands) -> bool:
-    """Return whether the exit code of the line is that of its tests.
+def exits_as_its_tests(line: str, project_commands: TestCommands) -> bool:
+    """Return whether the exit code of the line tells how its tests ended.
 
-    That is so if only further tests follow, joined by `&&`. In `pytest && git push` the failure may
-    come from the push.
+    This holds if only tests follow the first test, joined by `&&`. In `pytest && git push` the
+    failure may come from the push.
     """
     if not all(word in JOINERS for word in _split_words(line) if _is_operator(word)):
         return False
-    are_tests = [_is_test(words, added) for words in _split_commands(line)]
+    are_tests = [_is_test(words, project_commands) for words in _split_commands(line)]
     return True in are_tests and all(are_tests[are_tests.index(True) :])
 
 
-def _is_test(words: Words, added: TestCommands) -> bool:
+def _is_test(words: Words, project_commands: TestCommands) -> bool:
     """Return whether a command begins with the words of a test command."""
-    for *head, last in (*TESTS, *added):
+    for *head, last in (*TESTS, *project_commands):
         if words[: len(head)] == head and len(words) > len(head):
             word = words[len(head)]
             if word == last or word.startswith(last + ":"):  # `npm run test:unit`

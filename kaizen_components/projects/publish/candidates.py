@@ -40,11 +40,11 @@ def list_candidates(root: str) -> Candidates:
     else:
         files = [(path, "file") for path in walk_files(root)]
     states: dict[str, str] = {}
-    skipped: set[str] = set()
+    skipped_folders: set[str] = set()
     for path, state in files:
         folder = _find_tool_folder(path)
         if folder and state != "tracked":
-            skipped.add(folder)
+            skipped_folders.add(folder)
         elif path.endswith("/"):  # a repository inside this one, which git lists as a folder
             for name in walk_files(os.path.join(root, path)):
                 if not _find_tool_folder(name):
@@ -53,7 +53,7 @@ def list_candidates(root: str) -> Candidates:
             states.setdefault(path, state)
     return Candidates(
         dict(sorted(states.items())),
-        sorted(skipped),
+        sorted(skipped_folders),
         is_git,
         hidden_content.find_hidden_content(root, entries) if is_git else [],
         [entry.path for entry in entries if entry.mode == hidden_content.SUBMODULE],

@@ -65,11 +65,13 @@ class Finder:
         has_person = len(self._home) > 3 and user not in NOBODY
         pattern = rf"(?<![\w.-]){re.escape(self._home)}{ending}"
         self._own_home = re.compile(pattern) if has_person else None
-        own = "|".join(map(re.escape, list_own_names() if names is None else names))
-        self._own_name = re.compile(rf"(?i)(?<![\w-])(?:{own})(?![\w-])") if own else None
+        name_pattern = "|".join(map(re.escape, list_own_names() if names is None else names))
+        self._own_name = (
+            re.compile(rf"(?i)(?<![\w-])(?:{name_pattern})(?![\w-])") if name_pattern else None
+        )
 
     def find(self, text: str) -> Iterator[Hit]:
-        """Yield each different hit once, ordered by kind and then by position."""
+        """Yield each distinct hit once, ordered by kind and then by position."""
         yield from _list_hits("personal path", self._find_homes(text))
         if self._own_name:
             yield from _list_hits("machine or user name", self._own_name.findall(text))
@@ -93,8 +95,8 @@ class Finder:
             person = (match[1] or match[2]).rstrip(".")
             if person and person.lower() not in NOBODY and not person.isupper():
                 homes.append(match[0].rstrip("."))
-        own = self._own_home.findall(text) if self._own_home and self._home in text else []
-        return [*homes, *(path for path in own if not path.startswith(tuple(homes)))]
+        own_homes = self._own_home.findall(text) if self._own_home and self._home in text else []
+        return [*homes, *(path for path in own_homes if not path.startswith(tuple(homes)))]
 
 
 def _list_hits(kind: str, texts: list[str]) -> list[Hit]:

@@ -91,10 +91,10 @@ def read_index(root: str) -> list[IndexEntry]:
 
 def find_hidden_content(root: str, entries: list[IndexEntry]) -> list[HiddenContent]:
     """Return each content in the index or HEAD that differs from the file on disk, once."""
-    changed = {path for _, _, path in _list_differences(root, "diff-files")}
+    changed_paths = {path for _, _, path in _list_differences(root, "diff-files")}
     contents = {}
     for path, mode, blob, is_compared in entries:
-        if path in changed or not is_compared:
+        if path in changed_paths or not is_compared:
             contents[path, blob] = HiddenContent(path, "index", mode == LINK, blob)
     if try_git(root, "rev-parse", "--verify", "--quiet", "HEAD").code == 0:
         for mode, blob, path in _list_differences(root, "diff-index", "--cached", "HEAD"):
@@ -108,7 +108,7 @@ def find_hidden_content(root: str, entries: list[IndexEntry]) -> list[HiddenCont
 
 
 def _list_differences(root: str, command: str, *args: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (mode, blob, path) of the old side of each difference. A submodule has no blob."""
+    """Yield the old (mode, blob, path) of each changed path. The blob of a submodule is "0"."""
     words = iter(list_git(root, command, *RAW, *args))
     for facts, path in zip(words, words, strict=True):
         mode, _, blob, _, _ = facts[1:].split(" ")

@@ -36,13 +36,13 @@ class Leak(NamedTuple):
 def scan_file(root: str, path: str, finder: Finder) -> list[Leak]:
     """Return the leaks in the name, the link target and the content of a file."""
     leaks = _scan_line(path, None, path, finder)
-    full = os.path.join(root, path)
+    full_path = os.path.join(root, path)
     try:
-        facts = os.lstat(full)
+        facts = os.lstat(full_path)
         if stat.S_ISLNK(facts.st_mode):
-            leaks += _scan_link(path, os.readlink(full), finder)
+            leaks += _scan_link(path, os.readlink(full_path), finder)
         elif stat.S_ISREG(facts.st_mode):
-            with open(os.open(full, OPEN_FLAGS), "rb") as file:
+            with open(os.open(full_path, OPEN_FLAGS), "rb") as file:
                 leaks += scan_content(path, file.read, facts.st_size, finder)
     except FileNotFoundError:
         pass  # it was deleted just now
@@ -77,18 +77,18 @@ def _scan_link(path: str, target: str, finder: Finder) -> list[Leak]:
 def scan_content(
     path: str, read: Callable[[int], bytes], size: int, finder: Finder
 ) -> Iterator[Leak]:
-    """Yield the leaks in content that `read` returns in pieces; if it is too long, in its start.
+    """Yield the leaks in the content that `read` returns. Scan only the start of a long file.
 
-    Each piece repeats the end of the one before, so that a secret across the cut is found.
+    Consecutive pieces overlap, so that a secret at the cut between them is found.
     """
-    reported = set()
-    data, next_data, lines = b"", read(PIECE_BYTES), 0
-    head = next_data[:HEAD_BYTES]
+    reported_keys = set()
+    data, next_piece, lines = b"", read(PIECE_BYTES), 0
+    head = next_piece[:HEAD_BYTES]
     is_utf_16, is_binary = head[:2] in UTF_16, b"\0" in head
-    while next_data:
-        data, next_data = data + next_data, read(PIECE_BYTES)
+    while next_piece:
+        data, next_piece = data + next_piece, read(PIECE_BYTES)
         end = len(data)
-        if next_data:  # cut after the last line, if there is one near the end
+        if next_piece:  # cut after the last line, if there is one near the end
             end = data.rfind(b"\n", max(end - OVERLAP_BYTES, 0)) + 1 or end
         piece = data[:end]
         if is_utf_16:
@@ -100,9 +100,9 @@ def scan_content(
             leaks = _scan_text(path, piece.decode("utf-8", errors="replace"), lines, finder)
         for leak in leaks:
             # Without lines, each kind counts once.
-            known = (leak.line, leak.kind, leak.line and leak.found)
-            if known not in reported:
-                reported.add(known)
+            key = (leak.line, leak.kind, leak.line and leak.found)
+            if key not in reported_keys:
+                reported_keys.add(key)
                 yield leak
         if size > (PIECE_BYTES if is_utf_16 else BYTES_MAX):
             yield _build_unseen(path, f"only its first {PIECE_BYTES:,} bytes were scanned")

@@ -28,7 +28,7 @@ EVAL_TEXTS = (".json", ".jsonl", ".yml", ".yaml", ".md", ".txt")
 
 
 class Remark(NamedTuple):
-    """A problem, or a note about something less important, and its place."""
+    """A problem or a less important note, with its file and line."""
 
     level: str
     file: str
@@ -47,8 +47,8 @@ def check_skill(entry: SkillEntry, root: str) -> list[Remark]:
         page = read_page(os.path.join(entry.path, PAGE))
     except Unreadable as error:
         return [_problem(PAGE, error.line, error.says)]
-    remarks = [*_check_front(page, entry.name), *_check_files(entry.path, page, root)]
-    return sorted(remarks, key=lambda remark: remark.level != "problem")
+    findings = [*_check_front(page, entry.name), *_check_files(entry.path, page, root)]
+    return sorted(findings, key=lambda remark: remark.level != "problem")
 
 
 def _check_front(page: Page, folder: str) -> Remarks:
@@ -123,7 +123,7 @@ def _find_matches(pattern: re.Pattern[str], text: str, first: int) -> list[tuple
 
 
 def _check_links(folder: str, name: str, text: str, first: int) -> Remarks:
-    """Yield a problem for each link in a page that leads nowhere or out of the skill."""
+    """Yield a problem for each link whose target is missing or outside the skill."""
     top = os.path.realpath(folder)
     lines = text.split("\n")
     for token in read_tokens(text):  # links in code blocks do not count

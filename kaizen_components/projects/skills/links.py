@@ -19,7 +19,7 @@ DOES = ("link", "unlink")
 
 
 class LinkStep(NamedTuple):
-    """What would be done at one place, or why nothing is done there."""
+    """What --apply does to one path, or why it skips the path."""
 
     action: str  # link, unlink, keep, skip, conflict, broken
     path: str  # below the project, with forward slashes
@@ -33,14 +33,16 @@ class LinkPlan(NamedTuple):
     sha256: str
 
 
-def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
+def plan_links(root: str, skill_store: str, remove: bool) -> LinkPlan:
     """Plan the links to each skill of a store, or their removal; the hash identifies the plan."""
-    place, store_name = find_store(root, store)
-    real = {os.path.realpath(os.path.join(root, folder)): folder for folder in reversed(FOLDERS)}
-    # Skip the store itself, and one of two folders that are the same through a link.
-    real.pop(os.path.realpath(place), None)
+    place, store_name = find_store(root, skill_store)
+    folder_by_real_path = {
+        os.path.realpath(os.path.join(root, folder)): folder for folder in reversed(FOLDERS)
+    }
+    # Skip the store itself. If two folders are the same through a link, keep only one.
+    folder_by_real_path.pop(os.path.realpath(place), None)
     steps: list[LinkStep] = []
-    for folder in (folder for folder in FOLDERS if folder in real.values()):
+    for folder in (folder for folder in FOLDERS if folder in folder_by_real_path.values()):
         obstacle = _find_obstacle(root, folder)
         if obstacle:
             steps.append(obstacle)
@@ -52,12 +54,14 @@ def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
                 if _resolve_link(entry.path, entry.target or "").startswith(links_into)
             ]
         else:
-            added = [_plan_addition(root, folder, skill) for skill in list_entries(place, "store")]
-            planned = {step.path for step in added}
-            steps += added
+            additions = [
+                _plan_addition(root, folder, skill) for skill in list_entries(place, "store")
+            ]
+            planned_paths = {step.path for step in additions}
+            steps += additions
             for entry in list_entries(os.path.join(root, folder), folder):
                 path = f"{folder}/{entry.name}"
-                if entry.form == "broken link" and path not in planned:
+                if entry.form == "broken link" and path not in planned_paths:
                     says = "The link leads nowhere."
                     steps.append(LinkStep("broken", path, entry.target or "", says))
     text = encode_canonical([store_name, remove, [list(step) for step in steps]])
@@ -65,7 +69,7 @@ def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
 
 
 def _find_obstacle(root: str, folder: str) -> LinkStep | None:
-    """Return a conflict if this is not a folder or leads out of the project; else None."""
+    """Return a conflict if the path is no folder or links out of the project; else None."""
     above, full_path = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
     if any(os.path.lexists(path) and not os.path.isdir(path) for path in (above, full_path)):
         says = "This path is not a folder, so nothing is changed here."
@@ -79,13 +83,13 @@ def _find_obstacle(root: str, folder: str) -> LinkStep | None:
 
 def _plan_addition(root: str, folder: str, skill: SkillEntry) -> LinkStep:
     """Plan a link to a skill, unless it exists, the skill has problems, or the place is taken."""
-    path, full = f"{folder}/{skill.name}", os.path.join(root, folder, skill.name)
+    path, full_path = f"{folder}/{skill.name}", os.path.join(root, folder, skill.name)
     # A link to a store in the project is relative, so that it can be committed.
     target = real = os.path.realpath(skill.path)
     if _is_inside(root, real):
         target = os.path.relpath(real, os.path.realpath(os.path.join(root, folder)))
-    current_target = read_link(full)
-    if current_target is not None and _resolve_link(full, current_target) == real:
+    current_target = read_link(full_path)
+    if current_target is not None and _resolve_link(full_path, current_target) == real:
         return LinkStep("keep", path, target, "It is already linked.")
     problems = sum(remark.level == "problem" for remark in check_skill(skill, root))
     if problems:
@@ -94,7 +98,7 @@ def _plan_addition(root: str, folder: str, skill: SkillEntry) -> LinkStep:
     if current_target is not None:
         says = f"A link to {current_target} already exists here; it stays."
         return LinkStep("conflict", path, target, says)
-    if os.path.lexists(full):
+    if os.path.lexists(full_path):
         says = "A file or folder of your own already exists here; it stays."
         return LinkStep("conflict", path, target, says)
     return LinkStep("link", path, target, "")
@@ -114,22 +118,22 @@ def apply_links(plan: LinkPlan) -> list[LinkStep]:
     done_steps: list[LinkStep] = []
     try:
         for step in (step for step in plan.steps if step.action in DOES):
-            full = os.path.join(plan.root, step.path)
+            full_path = os.path.join(plan.root, step.path)
             if step.action == "link":
-                make_link(step.target, full)
-            elif read_link(full) == step.target:
-                os.unlink(full)
+                make_link(step.target, full_path)
+            elif read_link(full_path) == step.target:
+                os.unlink(full_path)
             else:
                 raise FileExistsError
             done_steps.append(step)
     except BaseException as error:
-        for earlier in reversed(done_steps):
-            full = os.path.join(plan.root, earlier.path)
+        for done_step in reversed(done_steps):
+            full_path = os.path.join(plan.root, done_step.path)
             try:
-                if earlier.action == "unlink":
-                    make_link(earlier.target, full)
-                elif read_link(full) == earlier.target:
-                    os.unlink(full)
+                if done_step.action == "unlink":
+                    make_link(done_step.target, full_path)
+                elif read_link(full_path) == done_step.target:
+                    os.unlink(full_path)
             except OSError:
                 pass  # the first error is reported
         if isinstance(error, FileExistsError | FileNotFoundError):

@@ -70,5 +70,10 @@ def read_yaml(text: str, first: int = 1) -> Any:
     except RecursionError:
         raise Unreadable("It is not YAML: nested too deeply.", first) from None
     except (yaml.YAMLError, ValueError) as error:
-        mark, why = getattr(error, "problem_mark", None), getattr(error, "problem", None) or error
-        raise Unreadable(f"It is not YAML: {why}.", mark.line + first if mark else first) from None
+        location, why = (
+            getattr(error, "problem_mark", None),
+            getattr(error, "problem", None) or error,
+        )
+        raise Unreadable(
+            f"It is not YAML: {why}.", location.line + first if location else first
+        ) from None

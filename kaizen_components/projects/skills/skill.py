@@ -28,29 +28,31 @@ class SkillEntry(NamedTuple):
         return "link" if os.path.exists(self.path) else "broken link"
 
 
-def list_skills(root: str, store: str | None = None) -> list[SkillEntry]:
+def list_skills(root: str, skill_store: str | None = None) -> list[SkillEntry]:
     """Return all skills in the project's folders and in the store, by folder and name."""
     entries = [
         skill for folder in FOLDERS for skill in list_entries(os.path.join(root, folder), folder)
     ]
-    if store is not None:
-        place, store_name = find_store(root, store)
+    if skill_store is not None:
+        place, store_name = find_store(root, skill_store)
         entries += [] if store_name in FOLDERS else list_entries(place, "store")
     return entries
 
 
-def find_store(root: str, store: str) -> tuple[str, str]:
-    """Return (the folder, the path to show); a relative path starts at the project's root."""
-    place = os.path.normpath(os.path.join(root, os.path.expanduser(store)))
+def find_store(root: str, skill_store: str) -> tuple[str, str]:
+    """Return the store's folder and its path for messages; resolve a path from the root."""
+    place = os.path.normpath(os.path.join(root, os.path.expanduser(skill_store)))
     if not os.path.isdir(place):
         raise NotFound(
             "no_store",
-            f"There is no folder of skills at {store!r}.",
+            f"There is no folder of skills at {skill_store!r}.",
             "A relative path starts at the project's root.",
             "Give --store an existing folder.",
         )
-    inside = use_forward_slashes(os.path.relpath(os.path.realpath(place), os.path.realpath(root)))
-    return place, place if inside.startswith("..") else inside
+    short_path = use_forward_slashes(
+        os.path.relpath(os.path.realpath(place), os.path.realpath(root))
+    )
+    return place, place if short_path.startswith("..") else short_path
 
 
 def list_entries(folder: str, where: str) -> list[SkillEntry]:

@@ -104,13 +104,15 @@ def build_filters(
         "task_id = ?": task_id and db.resolve("task", task_id), "actor = ?": actor,
         "at >= ?": since, "at < ?": until,
     }  # fmt: skip
-    wanted = path and (files.find_project_path(place.root, path) or files.use_forward_slashes(path))
-    if wanted == ".":
+    relative_path = path and (
+        files.find_project_path(place.root, path) or files.use_forward_slashes(path)
+    )
+    if relative_path == ".":
         filters["path >= ?"] = ""
-    elif wanted:  # the range lets SQLite use the index: "0" follows "/"
-        filters["path >= ?"] = wanted
-        filters["path < ?"] = wanted + "0"
-        filters["instr(path || '/', ?) = 1"] = wanted + "/"
+    elif relative_path:  # the range lets SQLite use the index: "0" follows "/"
+        filters["path >= ?"] = relative_path
+        filters["path < ?"] = relative_path + "0"
+        filters["instr(path || '/', ?) = 1"] = relative_path + "/"
     return filters
 
 
@@ -137,8 +139,10 @@ def verify_artifact(db: Reader, place: Place, ref: str, path: str | None) -> Row
         return {"id": record["id"], "kind": "artifact", "state": "ok", **_select_facts(record)}
     newer = db.value(NEWER, (record["path"], record["seq"])) if record["path"] else None
     is_missing = finding["state"] == "missing"
-    found = finding["found"]
-    actual = "nothing" if found is None else found if " " in found else found + "…"
+    found_text = finding["found"]
+    actual = (
+        "nothing" if found_text is None else found_text if " " in found_text else found_text + "…"
+    )
     why = f"Expected {finding['expected']}…, found {actual}."
     error = Integrity(
         "artifact_missing" if is_missing else "artifact_changed",
@@ -153,19 +157,19 @@ def verify_artifact(db: Reader, place: Place, ref: str, path: str | None) -> Row
 
 def compare_artifact(place: Place, record: Row, path: str | None = None) -> Row:
     """Return the state of an artifact's file now, with short hashes for people to compare."""
-    shown = record["path"] or record["name"]
+    shown_path = record["path"] or record["name"]
     expected = record["sha256"][:12]
     finding = {
         "state": "ok",
-        "path": shown,
+        "path": shown_path,
         "expected": expected,
         "found": None,
         "id": record["id"],
     }
-    if files.find_project_path(place.root, path or shown) is None and path is None:
+    if files.find_project_path(place.root, path or shown_path) is None and path is None:
         return {**finding, "state": "changed", "found": "a link that leads out of the project"}
     try:
-        sha256, _, count = files.measure_path(place, path or shown)
+        sha256, _, count = files.measure_path(place, path or shown_path)
     except NotFound:
         return {**finding, "state": "missing"}
     except Refused as error:

@@ -169,9 +169,9 @@ def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
     """
     path = os.path.realpath(os.path.join(place.root, path))
     database = os.path.realpath(place.database)
-    own = [place.folder, *(database + ending for ending in ("", "-wal", "-shm", ".lock"))]
-    known = [os.stat(name) for name in own if os.path.exists(name)]
-    without = frozenset((facts.st_dev, facts.st_ino) for facts in known)
+    own_paths = [place.folder, *(database + ending for ending in ("", "-wal", "-shm", ".lock"))]
+    own_stats = [os.stat(name) for name in own_paths if os.path.exists(name)]
+    without = frozenset((facts.st_dev, facts.st_ino) for facts in own_stats)
     try:
         facts = os.stat(path)
     except OSError as error:

@@ -147,8 +147,8 @@ def add_source(tx: Writer, values: Row, supersedes: str | None, task_id: str | N
         "supersedes_id": older and older["id"],
     }  # fmt: skip
     row = tx.add("source", values, of=[record for record in (older, task) if record])
-    shown = ("url", "path", "content_hash", "supersedes_id")
-    facts = {name: row[name] for name in shown if name in row}
+    shown_names = ("url", "path", "content_hash", "supersedes_id")
+    facts = {name: row[name] for name in shown_names if name in row}
     return make_receipt("source", row, title=row["title"], tier=row["tier"], **facts)
 
 

@@ -84,9 +84,9 @@ def _hash_entries(root: str, prefix: str, cache: Cache, fresh: Cache) -> list[tu
             facts.st_ino,
             facts.st_mode,
         ]
-        known = cache.get(key)
-        if known and known[:5] == fingerprint:
-            kind, sha256 = known[5:]
+        cache_row = cache.get(key)
+        if cache_row and cache_row[:5] == fingerprint:
+            kind, sha256 = cache_row[5:]
         else:
             try:
                 kind, sha256, _ = hash_entry(full)

@@ -97,6 +97,6 @@ def fill_references(value: Any, results: Mapping[int, dict[str, Any]]) -> Any:
     elif name in result:
         return result[name]
     else:
-        names = ", ".join(f"${number}.{known}" for known in result)
+        names = ", ".join(f"${number}.{result_name}" for result_name in result)
         why, step = f"Line {number} returned {names}.", "Use one of these names."
     raise Usage("bad_reference", f"{value} refers to no earlier result.", why, step)

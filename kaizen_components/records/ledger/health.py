@@ -91,15 +91,15 @@ def find_schema_problems(connection: Connection) -> list[str]:
     if connection.value(HAS_MIGRATION) and (problem := migrate.find_version_problem(connection)):
         return [problem]  # without a reliable version we do not know which schema to expect
     schema = read_schema(connection)
-    wanted = build_expected_schema(connection.value("PRAGMA user_version"))
-    ours = {name for kind, name, _ in wanted if kind == "table"}
+    expected = build_expected_schema(connection.value("PRAGMA user_version"))
+    ours = {name for kind, name, _ in expected if kind == "table"}
     records = {name for (name,) in connection.tuples(RECORD_TABLES)}
     problems = [
         f"The {kind} {name} is missing or changed."
-        for (kind, name, table), sql in wanted.items()
+        for (kind, name, table), sql in expected.items()
         if schema.get((kind, name, table)) != sql
     ]
-    for kind, name, table in schema.keys() - wanted.keys():
+    for kind, name, table in schema.keys() - expected.keys():
         is_record = name in records or name.endswith("_state")
         if is_record if kind == "table" else kind != "index" or table in ours:
             problems.append(f"The {kind} {name} was not made by Kaizen.")

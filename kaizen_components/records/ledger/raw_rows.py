@@ -84,8 +84,8 @@ class RawLedger:
         self, table: str, columns: dict[str, str], clause: str, values: Sequence[Any] = ()
     ) -> Iterator[dict[str, Any]]:
         """Yield rows as dicts, with an InvalidValue in place of each invalid value."""
-        wanted = ", ".join(READ_AS[sort].format(name) for name, sort in columns.items())
-        for row in self.connection.tuples(f"SELECT {wanted} FROM {table} {clause}", values):
+        select_list = ", ".join(READ_AS[sort].format(name) for name, sort in columns.items())
+        for row in self.connection.tuples(f"SELECT {select_list} FROM {table} {clause}", values):
             yield dict(zip(columns, map(convert_value, row), strict=True))
 
 

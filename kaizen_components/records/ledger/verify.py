@@ -248,17 +248,19 @@ class Verification:
             self._report("insertion", f"The log of {origin} has no frontier.", kind, record_id)
         return None
 
-    def check_anchors(self, known: set[str]) -> None:
+    def check_anchors(self, known_origins: set[str]) -> None:
         """Compare the log with the anchors outside the file."""
         for origin, size, _ in self.anchors:
-            if origin not in known and not self.is_copy:
+            if origin not in known_origins and not self.is_copy:
                 message = (
                     f"The anchors are of another database: {origin} with {count_entries(size)}."
                 )
                 return self._report("rollback", message, index=0)
-        for origin in sorted(known):
+        for origin in sorted(known_origins):
             self.check_roots(origin)
-        for origin in dict.fromkeys(origin for origin, _, _ in self.anchors if origin in known):
+        for origin in dict.fromkeys(
+            origin for origin, _, _ in self.anchors if origin in known_origins
+        ):
             size = max(size for name, size, _ in self.anchors if name == origin)
             in_log = self.frontiers.get(origin, Frontier()).size
             if size > in_log and not self.is_copy and not self.findings:
@@ -272,13 +274,13 @@ class Verification:
     def check_roots(self, origin: str) -> None:
         """Compare the root at every anchored size; a newer anchor does not hide an older one."""
         anchors = [(size, root) for name, size, root in self.anchors if name == origin]
-        wanted: dict[int, set[str]] = {}
+        expected_roots: dict[int, set[str]] = {}
         for size, root in anchors:
-            wanted.setdefault(size, set()).add(root)
-        if wanted.get(0, {EMPTY_ROOT}) != {EMPTY_ROOT}:
+            expected_roots.setdefault(size, set()).add(root)
+        if expected_roots.get(0, {EMPTY_ROOT}) != {EMPTY_ROOT}:
             return self._report("edit", "The anchor of the empty log has another root.", index=0)
         growing, first, before = Frontier(), None, Frontier()
-        for page in self.ledger.read_pages() if wanted else ():
+        for page in self.ledger.read_pages() if expected_roots else ():
             for entry in page:
                 if entry["origin"] != origin:
                     continue
@@ -286,22 +288,16 @@ class Verification:
                     first, before = entry, growing.copy()
                 growing.append(entry["leaf"])
                 size = growing.size
-                if size not in wanted:
+                if size not in expected_roots:
                     continue
-                if wanted[size] == {growing.root()}:
+                if expected_roots[size] == {growing.root()}:
                     first = None
                     continue
                 at = [anchored for anchored, _ in anchors].index(size)
                 if any(anchored <= size for anchored, _ in anchors[at + 1 :]):
-                    problem, message = (
-                        "rollback",
-                        "an older copy replaced this file, and then new entries were written.",
-                    )
-                elif first is entry and self._fits_later_entry(entry, before, wanted[size]):
-                    problem, message = (
-                        "reordering",
-                        "another entry was here when the anchor was made.",
-                    )
+                    problem, message = "rollback", "an older copy was restored and then changed."
+                elif first is entry and self._fits_later_entry(entry, before, expected_roots[size]):
+                    problem, message = "reordering", "another entry was here at that time."
                 else:
                     problem, message = "edit", "the history was rewritten together with its hashes."
                 range_text = f"entry {first['idx']}"

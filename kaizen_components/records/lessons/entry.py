@@ -15,9 +15,9 @@ lists headings with nothing below. An underlined "heading" with nothing below is
 rule. A comment or front matter that never ends is text. Every other line is in exactly one entry: a
 test checks this with generated Markdown.
 
-`source_hash` covers the kind, the path, the headings, the text and a number that tells equal entries
-of a file apart. Never change these rules: the hashes would change, and M4 would no longer find
-records made by the older rules. The way titles and summaries are cut from the text may change.
+`source_hash` covers the kind, the path, the headings, the text and a number that tells equal
+entries of a file apart. Never change these rules: the hashes would change, and M4 would no longer
+find records made by the older rules. The way titles and summaries are cut from the text may change.
 """
 
 import re
@@ -112,10 +112,10 @@ def read_page(text: str) -> Page:
     end, page.front_matter = _read_front_matter(lines)
     lines[:end] = [""] * end
     _add_entries(page, lines, _read_sections(lines))
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for entry in page.entries:
         identity = encode_canonical(entry.identity)
-        entry.occurrence = seen[identity] = seen.get(identity, 0) + 1
+        entry.occurrence = counts[identity] = counts.get(identity, 0) + 1
     return page
 
 
@@ -162,15 +162,15 @@ def _read_sections(lines: list[str]) -> list[Section]:
     levels = [section.level for section in sections]
     if not sections[0].has("text", "item") and levels[1:2] == [1] and levels.count(1) == 1:
         sections[1].is_top = True
-    joined = sections[:1]
+    result = sections[:1]
     for at, section in enumerate(sections[1:], 1):
         heading, is_leaf = section.heading, _is_leaf(sections, at)
         if heading and heading.underlined and is_leaf and not section.is_top:
             heading.kind = "text"  # a paragraph above a rule
-            joined[-1].blocks += [heading, *section.blocks]
+            result[-1].blocks += [heading, *section.blocks]
         else:
-            joined.append(section)
-    return joined
+            result.append(section)
+    return result
 
 
 def _is_leaf(sections: list[Section], at: int) -> bool:

@@ -88,7 +88,7 @@ def add_lesson(
     paths: Sequence[str],
 ) -> Row:
     """Record a gotcha or a learning."""
-    named = LessonPaths(store, paths)
+    lesson_paths = LessonPaths(store, paths)
 
     def add_row(tx: Writer) -> Row:
         task = tx.find("task", task_id) if task_id else None
@@ -96,12 +96,12 @@ def add_lesson(
         values = {
             **texts,
             "evidence": encode_canonical(every) if every else None,
-            **named.hash_columns(named.globs),
+            **lesson_paths.hash_columns(lesson_paths.globs),
             "task_id": task and task["id"],
         }
         row = tx.add(kind, values, of=[*records, task] if task else records)
         status = {f"{kind}_status": "active"}
-        return make_receipt(kind, row, title=row["title"], **status, **named.count_files())
+        return make_receipt(kind, row, title=row["title"], **status, **lesson_paths.count_files())
 
     return write(add_row)
 
@@ -123,7 +123,7 @@ def update_gotcha(
     note: str | None,
 ) -> Row:
     """Revise a gotcha's text, status, evidence or files, or add a note."""
-    named = LessonPaths(store, paths)
+    lesson_paths = LessonPaths(store, paths)
 
     def add_row(tx: Writer) -> Row:
         gotcha = tx.find("gotcha", ref)
@@ -137,7 +137,7 @@ def update_gotcha(
             "evidence": encode_canonical(every) if evidence else None,
             "paths": None,
             "note": note,
-            **named.hash_columns(named.globs),
+            **lesson_paths.hash_columns(lesson_paths.globs),
         }
         row = revise_lesson(tx, "gotcha", gotcha, changes, records if evidence else ())
         return make_receipt(
@@ -147,7 +147,7 @@ def update_gotcha(
             rev=row["rev"],
             title=texts["title"] or gotcha["title"],
             gotcha_status=status or gotcha["status"],
-            **named.count_files(),
+            **lesson_paths.count_files(),
         )
 
     return write(add_row)

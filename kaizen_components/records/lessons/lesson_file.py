@@ -71,7 +71,7 @@ def find_lesson_files(
     base = os.path.realpath(root)
     skipped: list[dict[str, str]] = []
     paths: dict[str, None] = {}
-    for start in [_resolve_root(base, given) for given in roots] or [base]:
+    for start in [_resolve_root(base, given_path) for given_path in roots] or [base]:
         paths.update(dict.fromkeys(_walk(base, start, skipped)))
     files: dict[str, LessonFile] = {}
     # Read links last: if a link leads to a lesson file, the link is skipped.
@@ -95,34 +95,34 @@ def find_lesson_files(
     return sorted(files.values(), key=lambda file: os.fsencode(file.path)), skipped
 
 
-def _resolve_root(base: str, given: str) -> str:
-    path = find_project_path(base, given)
+def _resolve_root(base: str, given_path: str) -> str:
+    path = find_project_path(base, given_path)
     if path is None or path.startswith("../"):
         raise Refused(
             "outside_project",
-            f"{spell_path(os.path.basename(given.rstrip('/')) or given)} is outside the project.",
+            f"{spell_path(os.path.basename(given_path.rstrip('/')) or given_path)} is outside the project.",
             "Lessons are migrated from folders below the project's root; links that lead out are not followed.",
             "Give --roots as folders below the project.",
         )
-    real, shown = os.path.realpath(os.path.join(base, path)), spell_path(path)
+    real, shown_path = os.path.realpath(os.path.join(base, path)), spell_path(path)
     if not os.path.exists(real):
         raise NotFound(
             "folder_not_found",
-            f"There is no folder {shown}.",
+            f"There is no folder {shown_path}.",
             "--roots must name folders of the project.",
             "Check --roots.",
         )
     if not os.path.isdir(real):
         raise Usage(
             "not_a_folder",
-            f"{shown} is not a folder.",
+            f"{shown_path} is not a folder.",
             "Lessons are searched in folders.",
             "Give --roots the folder that contains the file.",
         )
     if _is_in_skipped_folder(base, real):
         why = "A tool, such as git, keeps its own files there."
         raise Refused(
-            "not_searched", f"{shown} is never searched.", why, "Give --roots other folders."
+            "not_searched", f"{shown_path} is never searched.", why, "Give --roots other folders."
         )
     return real
 

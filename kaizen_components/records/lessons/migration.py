@@ -2,10 +2,10 @@
 
 A plan matches each entry of each lesson file with its record. M3 records the entries that have no
 record. It first writes a backup of each file to disk. Then it commits the records and a
-lesson_import row for each file, all in one transaction. Then it replaces each file by a stub, but only if another
-connection sees the lesson_import row. So the text is always in the file or in the database, and
-after a crash M3 continues where it stopped. Inside a batch (K5) nothing is committed when M3
-returns: the files keep their text until the next M3.
+lesson_import row for each file, all in one transaction. Then it replaces each file by a stub, but
+only if another connection sees the lesson_import row. So the text is always in the file or in the
+database, and after a crash M3 continues where it stopped. Inside a batch (K5) nothing is committed
+when M3 returns: the files keep their text until the next M3.
 """
 
 from __future__ import annotations

@@ -85,14 +85,17 @@ def promote_learning(
                 )
         records = records or _choose_backing(proofs, verdicts, objection)
         if not records:
-            later = "{} passed, but a later run failed"
-            unfit = [
-                find_problem(proof, objection) or later.format(proof["id"]) for proof in proofs
+            later_failure = "{} passed, but a later run failed"
+            proof_problems = [
+                find_problem(proof, objection) or later_failure.format(proof["id"])
+                for proof in proofs
             ]
-            against = [find_problem(verdict, objection) for verdict in verdicts]
+            verdict_problems = [find_problem(verdict, objection) for verdict in verdicts]
             missing = [
-                "a witnessed proof that passed" + (f" ({'; '.join(unfit)})" if unfit else ""),
-                "a passing verification" + (f" ({'; '.join(against)})" if against else ""),
+                "a witnessed proof that passed"
+                + (f" ({'; '.join(proof_problems)})" if proof_problems else ""),
+                "a passing verification"
+                + (f" ({'; '.join(verdict_problems)})" if verdict_problems else ""),
             ]
             records = {"waiver_id": _add_waiver(tx, learning, waive, missing)}
         ids = {name: record["id"] for name, record in records.items()}
@@ -117,12 +120,12 @@ def _promote(
     `find_support` finds the evidence or backing. It returns the columns, the records, and fields
     for the receipt.
     """
-    named = LessonPaths(store, paths)
-    seen = db.find(kind, ref)
-    named.hash_columns(named.globs or read_json_list(db, seen["paths"]))
+    lesson_paths = LessonPaths(store, paths)
+    lesson_before = db.find(kind, ref)
+    lesson_paths.hash_columns(lesson_paths.globs or read_json_list(db, lesson_before["paths"]))
 
     def add_row(tx: Writer) -> Row:
-        lesson = tx.find(kind, seen["id"])
+        lesson = tx.find(kind, lesson_before["id"])
         _require_active(tx, kind, lesson)
         values, records, receipt = find_support(tx, lesson)
         row = tx.add(
@@ -132,7 +135,9 @@ def _promote(
                 **{name: lesson[name] for name in COPIED_COLUMNS},
                 **{name: text for name, text in texts.items() if text is not None},
                 **values,
-                **named.hash_columns(named.globs or read_json_list(tx, lesson["paths"])),
+                **lesson_paths.hash_columns(
+                    lesson_paths.globs or read_json_list(tx, lesson["paths"])
+                ),
             },
             of=(lesson, *records),
         )

@@ -1,12 +1,12 @@
-"""Lint a spec or contract: can somebody else decide from it whether the work is done?
+"""Lint a spec or contract, so that anybody can decide from it whether the work is done.
 
     rule              severity
     missing-criteria  error    no acceptance criteria, or an empty section of them
     untestable        error    a criterion without a number, code, a quote or a verb of VERBS
     placeholder       error    TBD, TODO and the like
     duplicate         error    a sentence of five words or more that occurs twice
-    vague             error in a criterion, warning elsewhere; a number in the sentence cures
-                      a word of MEASURABLE
+    vague             error in a criterion, warning elsewhere; a word of MEASURABLE is allowed
+                      in a sentence with a number
 
 A contract with an error fails. Words in code and quotes are ignored. The words are English.
 """
@@ -17,11 +17,11 @@ from typing import Any
 
 from .contract_parts import Part, Section, SpecReader
 
-FINDINGS_MAX = 200  # of those returned; all are counted
+FINDINGS_MAX = 200  # findings returned; the counts include all
 TEXT_CHARS_MAX = 160
 SENTENCE_WORDS_MIN = 5
 
-# "as fast as" compares, "how many" asks, "fast-forward" is a name.
+# Not vague: "as fast as" compares, "how many" asks, "fast-forward" is a name.
 MEASURABLE = r"(?<!how )(?<!as )(?:fast|slow|several|many|efficient|scalable)"
 VAGUE_WORDS = r"easy|user-friendly|intuitive|seamless|robust|properly|appropriate|if\s+possible|etc"
 VAGUE = re.compile(rf"\b(?:({MEASURABLE})|{VAGUE_WORDS})(?:ly)?\b(?!-)", re.IGNORECASE)
@@ -44,7 +44,8 @@ STATES = (
     "twice"
 )
 CODE_OR_QUOTE = re.compile(r"`[^`\n]+`|\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|https?://\S+")
-# Many verbs are nouns too: bare, they count only at the start or behind a word such as "must".
+# Many of these verbs are nouns too. So the plain form counts only at the start or after a word
+# such as "must".
 OBSERVABLE = re.compile(
     rf"\d|{CODE_OR_QUOTE.pattern}|(?<!\w)'[^'\n]{{1,200}}'(?!\w)|\b(?:{STATES})\b"
     rf"|\b(?:{VERBS})\w*(?:s|d|en)\b"
@@ -56,7 +57,7 @@ WORD = re.compile(r"`[^`\n]+`|\w+")
 
 
 def lint_contract(body: str) -> dict[str, Any]:
-    """Return the findings in the order of their lines, and whether the text passes."""
+    """Return the findings in the order of lines, their counts, and whether the text passes."""
     spec = SpecReader(body)
     criteria = {id(part) for section in spec.sections for part in section.criteria}
     findings = []
@@ -83,8 +84,8 @@ def lint_contract(body: str) -> dict[str, Any]:
     }
     if len(findings) > FINDINGS_MAX:
         answer["hint"] = f"Only {FINDINGS_MAX} findings are shown, errors first."
-    shown = sorted(findings[:FINDINGS_MAX], key=lambda finding: finding["line"])
-    return {**answer, "findings": shown, "exit_code": 1 if errors else 0}
+    first_findings = sorted(findings[:FINDINGS_MAX], key=lambda finding: finding["line"])
+    return {**answer, "findings": first_findings, "exit_code": 1 if errors else 0}
 
 
 def _make_finding(
@@ -149,13 +150,13 @@ def _find_vague_words(part: Part, is_criterion: bool) -> Iterator[dict[str, Any]
 
 def _find_duplicates(parts: list[Part]) -> Iterator[dict[str, Any]]:
     """Yield a finding for each sentence that occurred before."""
-    seen: dict[str, int] = {}
+    line_by_sentence: dict[str, int] = {}
     for part in parts:
         for sentence in SENTENCE.finditer(part.text) if part.kind != "heading" else ():
             words = WORD.findall(sentence[0].lower())
             line = part.find_line(sentence.start() + len(sentence[0]) - len(sentence[0].lstrip()))
-            if len(words) >= SENTENCE_WORDS_MIN and " ".join(words) in seen:
-                suggestion = f"Line {seen[' '.join(words)]} says the same; say it once."
+            if len(words) >= SENTENCE_WORDS_MIN and " ".join(words) in line_by_sentence:
+                suggestion = f"Line {line_by_sentence[' '.join(words)]} says the same; say it once."
                 yield _make_finding("duplicate", "error", line, sentence[0], suggestion)
             elif len(words) >= SENTENCE_WORDS_MIN:
-                seen[" ".join(words)] = line
+                line_by_sentence[" ".join(words)] = line

@@ -1,4 +1,4 @@
-"""The parts of a spec in Markdown or JSON, and which of them are acceptance criteria."""
+"""Split a spec in Markdown or JSON into parts, and find its acceptance criteria."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ..markdown import read_tokens
 
-# A heading or label with one of these opens a section of criteria; acceptance_criteria does too.
+# A heading or label with one of these names starts a section of criteria. A space also matches "_".
 NAMES = (
     "acceptance (?:criteria|criterion|tests|checks|conditions)|criteria for acceptance|"
     "done (?:when|if|criteria)|definition of done|must (?:all )?(?:be true|hold)|"
@@ -19,7 +19,7 @@ NAME_ALONE = re.compile(r"[\W\d_]*(?:acceptance|criteria|dod|ac)[\W_]*", re.IGNO
 BARE_LABEL = re.compile(rf"[\W_]*(?:what )?(?:{NAMES})[\W_]*", re.IGNORECASE)
 TITLE_CHARS_MAX = 120
 LABEL_LEVEL = 7  # below the six levels of headings
-# A checkbox and a criterion's own number, such as AC-1, which are not part of its text.
+# A checkbox and a number such as AC-1 before a criterion. They are not part of its text.
 NUMBER = re.compile(
     r"(?:\[[ xX]\] +)?(?:(?:\*\*)?\(?[A-Z]{1,4}-?\d{1,4}(?:\.\d{1,3})*\)?(?:\*\*)?[ \t]*"
     r"[:.|)–—-](?:\*\*)?[ \t]*)?"
@@ -66,7 +66,7 @@ class SpecReader:
     def __init__(self, text: str) -> None:
         self.parts: list[Part] = []
         self.sections: list[Section] = []
-        self.section: Section | None = None  # the one that is open
+        self.section: Section | None = None  # the current section of criteria
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         try:
             is_json = text.lstrip()[:1] in ("{", "[") and json.loads(text) is not None
@@ -80,7 +80,7 @@ class SpecReader:
     def _read_markdown(self, text: str) -> None:
         """Read headings, paragraphs, list items and table rows as parts."""
         depth, heading_level, is_new_item = 0, 0, False
-        cells: list[str] | None = None  # of the table row that is read
+        cells: list[str] | None = None  # of the current table row
         for token in read_tokens(text, "table"):
             line = token.map[0] + 1 if token.map else 0
             if token.type.endswith("_list_open"):
@@ -99,7 +99,7 @@ class SpecReader:
                 self._add_paragraph("item", row_line, " | ".join(cells or ()), depth)
                 cells = None
             elif token.type in ("fence", "code_block") and self.section:
-                if not self.section.parts:  # right below the title, code is a criterion
+                if not self.section.parts:  # code right below the title is a criterion
                     self.section.parts.append(Part("text", line, token.content, depth))
                 self.section.parts[-1].has_code = True
             elif token.type != "inline":
@@ -129,9 +129,9 @@ class SpecReader:
         """Add a paragraph as one part, or as several if labels divide it."""
         section = self.section
         if section and section.level == LABEL_LEVEL and depth <= section.title.depth:
-            # A paragraph ends the list below a label; an item beside the label does too.
-            ends = section.parts if kind == "text" else depth
-            self.section = None if ends else section
+            # A paragraph or an item at the level of the label ends the list below the label.
+            is_end = section.parts if kind == "text" else depth
+            self.section = None if is_end else section
         first, lines = 0, text.split("\n")
         for at, words in enumerate(lines):
             if self.section and self.section.level < LABEL_LEVEL:
@@ -154,13 +154,13 @@ class SpecReader:
         self._add_part(kind, line + first, lines[first:], depth)
 
     def _add_part(self, kind: str, line: int, lines: list[str], depth: int) -> None:
-        """Add lines as a part, also to the open section; drop an item's number and quotes."""
+        """Add lines as a part, also to the current section; drop an item's number and quotes."""
         text = "\n".join(lines)
         if kind == "item":
             number = NUMBER.match(text)
             text = text[number.end() :] if number and number.end() < len(text) else text
             if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'":
-                text = text[1:-1]  # the quotes of YAML
+                text = text[1:-1]  # quotes as in YAML
         if not text.strip():
             return
         part = Part(kind, line, text, depth)
@@ -172,7 +172,7 @@ class SpecReader:
             self.section.parts.append(part)
 
     def _read_json(self, text: str) -> None:
-        """Read each string as a part, in its line. The strings of one object are one criterion."""
+        """Read each string as a part with its line. The strings of one object are one criterion."""
         line, at = 1, 0
         brackets: list[str] = []  # the open ones
         item: Part | None = None

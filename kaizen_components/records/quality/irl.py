@@ -1,4 +1,4 @@
-"""What a prediction, a correction and an outcome of an IRL review must fulfil."""
+"""Check the predictions, corrections and outcomes of an IRL review."""
 
 from __future__ import annotations
 

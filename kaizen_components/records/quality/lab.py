@@ -1,4 +1,4 @@
-"""The improvement lab: the case set of a contract, and proposals to do better on it."""
+"""The improvement lab: the case set of a contract, and proposals for a better result on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...parameters import Row, Writer
 
-# The cases, in the order of the manifest. The hash is of the newest log entry that made the text.
+# The cases, in the order of the manifest. `hash` is the content hash of the newest revision.
 EVAL_CASES = """
 SELECT 'eval_case' AS kind, c.id, c.title, c.summary, l.content_hash AS hash
 FROM eval_case c JOIN log l ON l.seq = c.seq {where} ORDER BY c.seq"""
@@ -55,7 +55,7 @@ def assemble_cases(
             "Use fewer filters, or record a case: `Q3` adds an eval case.",
         )
     manifest = encode_canonical(cases)
-    used = {name: value for name, value in filters.items() if value is not None}
+    used_filters = {name: value for name, value in filters.items() if value is not None}
     values = {
         "title": title or f"Cases of {contract}"[:TITLE_CHARS_MAX],
         "summary": summary,
@@ -63,13 +63,13 @@ def assemble_cases(
         "scope": filters["scope"] or "project",
         "cases": manifest,
         "manifest_hash": hash_text(manifest),
-        "filters": encode_canonical(used),
+        "filters": encode_canonical(used_filters),
     }
     row = tx.add("lab", values, of=(task,) if task else ())
-    shown = {"contract": contract, "title": row["title"], "manifest_hash": row["manifest_hash"]}
+    facts = {"contract": contract, "title": row["title"], "manifest_hash": row["manifest_hash"]}
     kinds = [case["kind"] for case in cases]
     counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
-    receipt = make_receipt("lab", row, **shown)
+    receipt = make_receipt("lab", row, **facts)
     return {**receipt, "kinds": counts, "cases": cases, "dropped": dropped}
 
 
@@ -77,7 +77,7 @@ def _find_cases(tx: Writer, filters: Row) -> list[Row]:
     """Return eval cases, blocking verdicts, active gotchas and corrections that match."""
     category = {"c.category = ?": filters["category"]}
     cases = _select(tx, EVAL_CASES, "eval_case", filters, category)
-    if filters["category"]:  # only eval cases have one
+    if filters["category"]:  # only eval cases have a category
         return cases
     blocking = {"c.blocking = ?": 1, "c.superseded_by IS ?": None}
     cases += _select(tx, FAILED_VERDICTS, "verification", filters, blocking)
@@ -86,7 +86,9 @@ def _find_cases(tx: Writer, filters: Row) -> list[Row]:
     return cases + _select(tx, CORRECTIONS, "irl_correction", filters, {}, owner="i")
 
 
-def _select(tx: Writer, sql: str, kind: str, filters: Row, own: Row, owner: str = "c") -> list[Row]:
+def _select(
+    tx: Writer, sql: str, kind: str, filters: Row, own_filters: Row, owner: str = "c"
+) -> list[Row]:
     """Return the matching records; `owner` is the table with the scope and the task."""
     optional = {
         f"{owner}.scope = ?": filters["scope"],
@@ -94,10 +96,12 @@ def _select(tx: Writer, sql: str, kind: str, filters: Row, own: Row, owner: str 
         "c.at >= ?": filters["since"],
     }
     if kind == "eval_case":
-        optional, own = {**optional, **own}, {}
-    chosen = {condition: value for condition, value in optional.items() if value is not None}
-    chosen = {"c.test = ?": 0, **own, **chosen}
-    conditions, values = [*chosen], tuple(chosen.values())
+        optional, own_filters = {**optional, **own_filters}, {}
+    active_filters = {
+        condition: value for condition, value in optional.items() if value is not None
+    }
+    active_filters = {"c.test = ?": 0, **own_filters, **active_filters}
+    conditions, values = [*active_filters], tuple(active_filters.values())
     if filters["query"]:
         words, more = full_text.build_condition(tx, filters["query"], kind, "c.seq")
         conditions, values = [*conditions, words], (*values, *more)
@@ -105,24 +109,24 @@ def _select(tx: Writer, sql: str, kind: str, filters: Row, own: Row, owner: str 
 
 
 def _drop_duplicates(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Return the oldest of equal cases of one kind, and the dropped ones.
+    """Return the oldest case of each group of equal cases of one kind, and the dropped cases.
 
-    Letter case, blanks and end marks are ignored.
+    Equal texts may differ in letter case, blanks and a final punctuation mark.
     """
     cases: dict[tuple[str, ...], Row] = {}
     dropped = []
     for row in rows:
         texts = (row["title"], row.pop("summary"))
         plain = [" ".join(text.casefold().split()).rstrip(" .!?…") for text in texts]
-        same = cases.setdefault((row["kind"], *plain), row)
-        if same is not row:
-            ids_ = {"id": row["id"], "same_as": same["id"]}
-            dropped.append({"kind": row["kind"], **ids_, "title": row["title"]})
+        first = cases.setdefault((row["kind"], *plain), row)
+        if first is not row:
+            case_ids = {"id": row["id"], "same_as": first["id"]}
+            dropped.append({"kind": row["kind"], **case_ids, "title": row["title"]})
     return list(cases.values()), dropped
 
 
 def describe_change(root: str, patch: str | None, body: str | None) -> Row:
-    """Return the artifact columns of a change. The text of --body is written later."""
+    """Return the artifact columns of a change. `add_proposal` writes the text of --body later."""
     if (patch is None) == (body is None):
         raise Usage(
             "one_of_two",
@@ -188,15 +192,15 @@ def add_proposal(
     }
     row = tx.add("lab_proposal", {**values, **more}, of=of)
     names = ("title", "lab_id", "metric", "better", "baseline", "candidate", "artifact_id")
-    shown = {name: row[name] for name in names}
+    facts = {name: row[name] for name in names}
     place = {"path": change["path"], "sha256": change["sha256"]}
-    return make_receipt("lab_proposal", row, **shown, **place, evidence=items)
+    return make_receipt("lab_proposal", row, **facts, **place, evidence=items)
 
 
 def _resolve_evidence(tx: Writer, evidence: Sequence[str]) -> tuple[list[Row], list[str]]:
     """Return the records among the items, and the items to store.
 
-    A text that looks like an id must be the id of a record, so that a typing error is refused.
+    Text that looks like an id must be the id of a record, so that a typing error is refused.
     """
     records, items = [], []
     for item in evidence:

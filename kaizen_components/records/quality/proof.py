@@ -1,4 +1,4 @@
-"""Proofs: witnessed by Kaizen, or reported by an actor."""
+"""Proofs: Kaizen ran the command itself (witnessed), or an actor reports it (reported)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def store_output(store: Store, text: str) -> Row | None:
-    """Store an output below AI/work without its secrets; return the columns of its artifact."""
+    """Store an output without secrets below AI/work; return the columns of its artifact."""
     if not text:
         return None
     text = scan.redact_secrets(text)
@@ -43,7 +43,7 @@ def describe_platform() -> str:
 
 
 def add_title(words: Row, command: str | None) -> Row:
-    """Add a title to the texts; by default the first line of the summary or command."""
+    """Add a title to the texts: the given one, or the first line of the summary or command."""
     title = words["title"] or (words["summary"] or command or "").strip().split("\n")[0]
     if len(title) > TITLE_CHARS_MAX:
         title = title[: TITLE_CHARS_MAX - 1] + "…"

@@ -15,8 +15,8 @@ ROWS = """
 SELECT id, at, name, value, unit, source, actor, about_id, trace_id, task_id, test, summary
 FROM score {where} ORDER BY seq DESC LIMIT ?"""
 
-# Over all that match, per unit. The deviations are divided by the largest of them before they are
-# squared, because the square of a large score is infinite.
+# Aggregates of all matching scores by name and unit. Each deviation from the mean is divided by the
+# largest one before squaring, because the square of a large score would be infinite.
 AGGREGATES = """
 WITH matching AS MATERIALIZED (SELECT seq, name, unit, value FROM score {where}),
      total AS (
@@ -59,18 +59,18 @@ def add_score(
         "trace_id": first and first["trace_id"],
         "task_id": task and task["id"],
     }
-    linked = [record for record in (about, first, task) if record]
-    row = tx.add("score", {**values, **ids}, of=linked)
-    shown = ("name", "value", "unit", "source", "about_id", "trace_id", "task_id")
-    return make_receipt("score", row, **{name: row[name] for name in shown if name in row})
+    linked_records = [record for record in (about, first, task) if record]
+    row = tx.add("score", {**values, **ids}, of=linked_records)
+    shown_names = ("name", "value", "unit", "source", "about_id", "trace_id", "task_id")
+    return make_receipt("score", row, **{name: row[name] for name in shown_names if name in row})
 
 
 def query_scores(db: Reader, limit: int, words: str | None, with_tests: bool, filters: Row) -> Row:
-    """Return the newest matching scores, and aggregates over all that match."""
-    chosen = {sql: value for sql, value in filters.items() if value is not None}
+    """Return the newest matching scores, and aggregates of all matching scores."""
+    active_filters = {sql: value for sql, value in filters.items() if value is not None}
     if not with_tests:
-        chosen["test <= ?"] = 0
-    conditions, values = list(chosen), tuple(chosen.values())
+        active_filters["test <= ?"] = 0
+    conditions, values = list(active_filters), tuple(active_filters.values())
     if words:
         sql, more = full_text.build_condition(db, words, "score")
         conditions, values = [*conditions, sql], (*values, *more)
@@ -78,7 +78,7 @@ def query_scores(db: Reader, limit: int, words: str | None, with_tests: bool, fi
     rows = db.rows(ROWS.format(where=where), (*values, limit + 1))
     records = [{**row, "test": bool(row["test"])} for row in rows[:limit]]
     aggregates = [
-        # Twelve digits; the rest is noise from summing.
+        # Round to twelve digits; the rest is rounding error of the sums.
         {
             name: float(f"{value:.12g}") if type(value) is float else value
             for name, value in group.items()

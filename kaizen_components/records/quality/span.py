@@ -1,7 +1,8 @@
 """Spans of work, and traces: the spans that share a `trace_id`.
 
-A trace id is the id of its first span, unless the caller names the trace. A child span is in the
-trace of its parent. A name cannot start with `span_`: a mistyped id must not begin a trace.
+A trace id is the id of the first span in the trace, unless the caller names the trace. A child span
+is in the trace of its parent. A trace name cannot start with `span_`, so that a mistyped id does
+not start a new trace.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ TRACES_SHOWN = 100
 def find_trace(db: Reader, ref: str) -> Row:
     """Return the first span of a trace.
 
-    `ref` is its id, a unique prefix of that, a span in it, or @last for the actor's newest span.
+    `ref` is the trace id, a unique prefix of it, the id of a span in the trace, or @last for the
+    trace of the actor's newest span.
     """
     if ids.parse_steps_back(ref) is not None:
         return db.rows(FIRST, (db.find("span", ref)["trace_id"],))[0]
@@ -46,11 +48,11 @@ def find_trace(db: Reader, ref: str) -> Row:
         return exact
     names = [row["trace_id"] for row in db.rows(NAMED, (ref, ref + "\U0010ffff"))]
     if len(names) > 1:
-        shown = ", ".join(repr(make_excerpt(name)) for name in names)
+        shown_names = ", ".join(repr(make_excerpt(name)) for name in names)
         raise Usage(
             "ambiguous_id",
             f"{make_excerpt(ref)!r} fits more than one trace.",
-            f"These traces begin with it: {shown}{' …' if len(names) > 2 else '.'}",
+            f"These traces begin with it: {shown_names}{' …' if len(names) > 2 else '.'}",
             "Give more characters of the id.",
         )
     if not names and ref[:5] == "span_":
@@ -74,7 +76,7 @@ def add_span(
     payload: Any,
     values: Row,
 ) -> Row:
-    """Record one span; `values` are the columns without references."""
+    """Record one span; `values` are the columns that do not refer to other records."""
     parent = tx.find("span", parent_ref) if parent_ref else None
     task = tx.find("task", task_ref) if task_ref else None
     trace_id, first = _find_trace_id(tx, trace_ref, parent)
@@ -91,8 +93,8 @@ def add_span(
         },
         of=[record for record in (first, parent, task) if record],
     )
-    shown = ("name", "trace_id", "parent_id", "started_at", "duration_ms")
-    return make_receipt("span", row, **{name: row[name] for name in shown if name in row})
+    shown_names = ("name", "trace_id", "parent_id", "started_at", "duration_ms")
+    return make_receipt("span", row, **{name: row[name] for name in shown_names if name in row})
 
 
 def _find_trace_id(tx: Writer, ref: str | None, parent: Row | None) -> tuple[str, Row | None]:
@@ -146,7 +148,9 @@ def _read_line(line: str) -> tuple[str, Row]:
         )
     for name, column in (("parent", "id"), ("trace_id", "trace_id")):
         value = options.get(name)
-        if isinstance(value, str) and value[:1] == "$":  # $3 or $3.id, as a batch fills it in
+        if (
+            isinstance(value, str) and value[:1] == "$"
+        ):  # turn $3 into $3.id or $3.trace_id, which a batch replaces
             number = value[1:].removesuffix(".id").removesuffix(".trace_id")
             options[name] = f"${number}.{column}" if number.isdecimal() else value
     return "T1", options

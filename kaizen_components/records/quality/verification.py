@@ -1,4 +1,4 @@
-"""Verdicts: which of them block, and which of those a later one supersedes."""
+"""Verdicts: whether a verdict blocks, and which earlier verdicts it supersedes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_verification(
     findings: Sequence[str],
     remedies: Sequence[str],
 ) -> Row:
-    """Record a verdict; `texts` are the columns without references."""
+    """Record a verdict; `texts` are the columns that do not refer to other records."""
     about_kind, subject = tx.find_any(SEARCHABLE, about) if about else (None, None)
     task = tx.find("task", task_id) if task_id else subject if about_kind == "task" else None
     proof = tx.find("proof", proof_id) if proof_id else None
@@ -53,8 +53,10 @@ def add_verification(
         "proof_id": proof and proof["id"],
         **{name: encode_canonical(list(items)) for name, items in lists.items() if items},
     }
-    linked = [record for record in (task, subject, proof, *artifacts.values(), *records) if record]
-    row = tx.add("verification", values, of=linked)
+    linked_records = [
+        record for record in (task, subject, proof, *artifacts.values(), *records) if record
+    ]
+    row = tx.add("verification", values, of=linked_records)
     blocking = row["conclusion"] in BLOCKING
     hint = {"hint": "This verdict blocks without saying why; add --findings."}
     return make_receipt(

@@ -257,7 +257,7 @@ def _find_pruned(
 
 
 def _score_rare(
-    db: "Reader", must: "list[str]", rare: "list[str]", low: int, high: int, wanted: int
+    db: "Reader", must: "list[str]", rare: "list[str]", low: int, high: int, rows_max: int
 ) -> "dict[int, float]":
     """Return rowid -> score by the rare words.
 
@@ -271,7 +271,7 @@ def _score_rare(
     if len(rare_must) < len(must):
         every = f"({' AND '.join(must)}) AND ({any_rare})"
         allowed = {rowid for (rowid,) in db.tuples(NEWEST, (every, low, high, SCORED_MAX))}
-        wanted = SCORED_MAX
-    rows = db.tuples(SCORE_NEWEST, (match, low, high, SCORED_MAX, wanted))
+        rows_max = SCORED_MAX
+    rows = db.tuples(SCORE_NEWEST, (match, low, high, SCORED_MAX, rows_max))
     # a lower bm25() is better
     return {rowid: -score for rowid, score in rows if allowed is None or rowid in allowed}

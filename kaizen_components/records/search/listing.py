@@ -24,13 +24,13 @@ def list_records(
 
     `filters` maps a condition such as "status = ?" to its value; a None value means no condition.
     """
-    chosen = {sql: value for sql, value in filters.items() if value is not None}
+    active_filters = {sql: value for sql, value in filters.items() if value is not None}
     if query:
-        rows = _find_best_rows(db, kind, columns, limit + 1, chosen, query)
+        rows = _find_best_rows(db, kind, columns, limit + 1, active_filters, query)
     else:
-        where = " AND ".join(chosen) or "1"
+        where = " AND ".join(active_filters) or "1"
         sql = f"SELECT {columns} FROM {KINDS[kind].view} WHERE {where} ORDER BY seq DESC LIMIT ?"
-        rows = db.rows(sql, (*chosen.values(), limit + 1))
+        rows = db.rows(sql, (*active_filters.values(), limit + 1))
     for row in rows:
         for name in FLAGS & row.keys():
             row[name] = bool(row[name])
@@ -38,28 +38,28 @@ def list_records(
 
 
 def _find_best_rows(
-    db: "Reader", kind: str, columns: str, limit: int, chosen: "Row", query: str
+    db: "Reader", kind: str, columns: str, limit: int, active_filters: "Row", query: str
 ) -> "list[Row]":
     """Return the best rows that pass the filters; fetch more candidates until `limit` rows do."""
     select = f"SELECT seq, {columns} FROM {KINDS[kind].view}"
-    wanted = limit * (5 if chosen else 1)
-    where = "".join(f" AND {sql}" for sql in chosen)
+    candidates_max = limit * (5 if active_filters else 1)
+    where = "".join(f" AND {sql}" for sql in active_filters)
     while True:
-        hits = [seq for _, seq in full_text.find_best(db, query, kind, wanted)]
+        hits = [seq for _, seq in full_text.find_best(db, query, kind, candidates_max)]
         marks = ", ".join("?" * len(hits))
-        rows = db.rows(f"{select} WHERE seq IN ({marks}){where}", (*hits, *chosen.values()))
-        if len(rows) >= limit or len(hits) < wanted or wanted > 10_000:
+        rows = db.rows(f"{select} WHERE seq IN ({marks}){where}", (*hits, *active_filters.values()))
+        if len(rows) >= limit or len(hits) < candidates_max or candidates_max > 10_000:
             break
-        wanted *= 4
+        candidates_max *= 4
     place = {seq: at for at, seq in enumerate(hits)}
     rows.sort(key=lambda row: place[row["seq"]])
     if len(rows) < limit and full_text.is_pruned(db):
         # Add the matches that the pruned search left out, the newest first: slow, but rare.
         condition, values = full_text.build_condition(db, query, kind)
-        known = [row["seq"] for row in rows]
-        condition += f" AND seq NOT IN ({', '.join('?' * len(known))}){where}"
+        row_seqs = [row["seq"] for row in rows]
+        condition += f" AND seq NOT IN ({', '.join('?' * len(row_seqs))}){where}"
         sql = f"{select} WHERE {condition} ORDER BY seq DESC LIMIT ?"
-        rows += db.rows(sql, (*values, *known, *chosen.values(), limit - len(rows)))
+        rows += db.rows(sql, (*values, *row_seqs, *active_filters.values(), limit - len(rows)))
     for row in rows:
         del row["seq"]
     return rows[:limit]

@@ -1,12 +1,12 @@
-"""Refuse secrets: the one check on every text and payload before it is recorded.
+"""Find secrets. Every text and payload is checked here before it is recorded.
 
-Three tables describe secrets: PREFIXED by their beginning, SHAPES by their form, NAMED by the name
-they are assigned to. secret_value.py judges each value by itself, so a fake beside a real one hides
-nothing.
+Three tables describe secrets: PREFIXED by their first characters, SHAPES by their form, NAMED by
+the name they are assigned to. secret_value.py checks each value separately, so a fake secret cannot
+hide a real one next to it.
 
-Nothing is imported until a prefix, a trigger or an assigned name occurs: `import re` costs more than
-scanning a clean text. Patterns are bounded, or begin only where the run before them ended, so a
-hostile text costs linear time. docs/secrets.md tells users what is refused and what passes.
+No module is imported until a prefix, a trigger or an assigned name occurs: `import re` takes longer
+than scanning a clean text. Each pattern is bounded or cannot start inside an earlier run, so a
+hostile text takes linear time. docs/secrets.md tells users what is refused and what passes.
 """
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-# kind, prefixes (at the start of a word; the more specific first), what must follow.
+# kind, prefixes at the start of a word (the more specific first), pattern of what must follow
 PREFIXED = (
     ("Anthropic key", "sk-ant-", r"[\w-]{20,}"),
     ("OpenRouter key", "sk-or-", r"v1-[0-9a-f]{40,}"),
@@ -47,13 +47,13 @@ PREFIXED = (
     ("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{32}"),
     ("Linear key", "lin_api_", r"[A-Za-z0-9]{32,}"),
     ("age secret key", "AGE-SECRET-KEY-", r"1[A-Z0-9]{40,}"),
-    # "-eyJ-eyJ…" stays linear: only from its start is a run read to its end.
+    # The look-behind keeps "-eyJ-eyJ…" linear: a run is read only from its start.
     ("JSON Web Token", "eyJ", r"(?:(?<![_-]eyJ)[\w-]{8,}+|[\w-]{8,400}+)\.[\w-]{8,}+\.[\w-]{8,}"),
 )
 
-# A key may be shown with anything around its lines (a diff, line numbers, a log). Its body alone
-# distinguishes it from a text that names the header: 40 characters with capitals, small letters and
-# three digits, before the next header.
+# The lines of a key may have other text around them (a diff, line numbers, a log). Only the body
+# distinguishes a key from a text that mentions the header: 40 characters with capitals, lower-case
+# letters and three digits, before the next header.
 _ANY_FRAME = (
     r"(?s:(?!----[- ](?:BEGIN|END)|Private-).){0,400}?(?<!@)"
     r"((?=[a-z\d+/=%\\]{0,60}[A-Z])(?=[A-Z\d+/=%\\]{0,60}[a-z])"
@@ -95,7 +95,7 @@ SHAPES = (
         0,
     ),
     ("private key", "Private-Lines", r"Private-Lines: {0,4}\d{1,4}" + _ANY_FRAME, 20),
-    # The name is enough, with any operator: "= ", " [None]: ", a blank. A few have no digit.
+    # Any operator may follow the name: "= ", " [None]: ", a blank. A few keys have no digit.
     *(
         (
             "AWS secret access key",
@@ -175,10 +175,11 @@ SHAPES = (
     ),
 )
 
-# A second trigger for those that ordinary texts have too.
+# A second trigger, for triggers that ordinary texts often contain.
 _BESIDE = {"://": "@", "login ": "password ", "mysql": " -p", "mariadb": " -p"}
 
-# kind, names ("_": with or without a separator; any prefix such as DB_ may precede), how many must mix.
+# kind, names ("_" is an optional separator; a prefix such as DB_ may precede), how many characters
+# of the value must mix letters and digits
 NAMED = (
     ("AWS secret access key", "secret_access_key", 8),
     ("password assignment", "password passwd pwd passphrase passcode", 6),
@@ -189,7 +190,7 @@ NAMED = (
     ("token assignment", "token authorization", 8),
 )
 
-# By last character: up to three before it (as far as they are not that character), row
+# last character of a prefix -> (the up to three characters before it, row)
 _PREFIX_ROWS: dict[str, list[tuple[str, tuple[str, str, str]]]] = {}
 for _kind, _prefixes, _body in PREFIXED:
     for _prefix in _prefixes.split():
@@ -212,7 +213,7 @@ def find_secret(text: str) -> str | None:
 
 
 def find_secret_in(value: object) -> tuple[str, str] | None:
-    """Return the place of a secret in a str, dict or list, and its kind: (".env[2].token", "…").
+    """Return (place, kind) of a secret in a str, dict or list: (".env[2].token", "GitHub token").
 
     The place is "" for a plain string, and for a private key spread over several strings.
     """
@@ -223,7 +224,7 @@ def find_secret_in(value: object) -> tuple[str, str] | None:
     ):
         return None  # the usual case
     texts = list(walk_texts(value))
-    # One scan of all: a payload of 50,000 short strings costs as much as one text of its size.
+    # Scan all texts at once: 50,000 short strings then take no longer than one text of that size.
     kind = find_secret("\n".join([text for _, text in texts]))
     if not kind:
         return None
@@ -236,7 +237,7 @@ def find_secret_in(value: object) -> tuple[str, str] | None:
             if isinstance(step, str):
                 is_plain = step.replace("-", "_").isidentifier()
                 steps.append("." + step[:60] if is_plain else f"[{step[:60]!a}]")
-            else:  # a key that is itself the secret is not spelled out
+            else:  # the secret is the key itself, so do not show the key
                 steps.append(f"[{step}]" if isinstance(step, int) else ".<key>")
         return "".join(reversed(steps)), kind_here
     return "", kind
@@ -245,7 +246,7 @@ def find_secret_in(value: object) -> tuple[str, str] | None:
 def redact_secrets(text: str) -> str:
     """Remove secrets from the text of another program, such as a command's output.
 
-    Remove a whole line, the block of a secret over several lines, or else the whole text.
+    Remove the line of a secret. If it covers several lines, remove its block or the whole text.
     """
     if not find_secret(text):
         return text
@@ -265,10 +266,10 @@ def redact_secrets(text: str) -> str:
 
 
 def find_prefixed(text: str) -> "str | None":
-    """Find a value that begins like a secret.
+    """Find a value that starts with the prefix of a secret.
 
-    The characters before each "_" and "-" leave few rows to try; a search for each row would take
-    ten times as long. For the other last characters, with one or two rows, a search is cheaper.
+    The characters before each "_" and "-" select the few possible prefixes: a search for each would
+    take ten times as long. For a last character with one or two rows, a search is faster.
     """
     possible = []
     for mark, rows in _PREFIX_ROWS.items():
@@ -337,7 +338,7 @@ def find_shape(text: str) -> "str | None":
 
 def find_named(text: str) -> "str | None":
     """Find a value that is assigned to the name of a secret."""
-    # A name of NAMED comes before a ":" or "=", or after what needs neither, such as "--".
+    # A name of NAMED stands before ":" or "=", or after one of _BEFORE_NAMES, such as "--".
     marks = [mark for mark in _BEFORE_NAMES if mark in text]
     if ":" not in text and "=" not in text and not marks:
         return None
@@ -358,7 +359,7 @@ def find_named(text: str) -> "str | None":
         r"(?P<op>:[ \t]{0,4}[\w.\[\]<>]{1,30}+(?: \| \w{1,12})?[ \t]{1,4}=(?=[ \t])"
         r"|:=|=>|={1,3}|[:,]|(?<=[ \t]))"
         r"(?:[ \t\xa0\u202f\u3000]|\\{1,4}u(?:00a0|202f|3000)){0,40}[*`]{0,3}[ \t]{0,4}"
-        # the value, only looked at, so that the scan goes on inside it: "password": "the password: …"
+        # the value, in a look-ahead: the scan continues inside it ("password": "the password: …")
         r"(?=[bfru]{0,2}\\{0,4}(?:\"{1,3}(?P<double>[^\"\n]{1,64})|'{1,3}(?P<single>[^'\n]{1,64}))"
         r"|(?P<bare>[^\s\"'`,;&]{0,64}))"
     )
@@ -375,12 +376,12 @@ def _ends_in_name(tail: str) -> bool:
     word = tail.rstrip(" \t\"'\\`])*_?0123456789")
     if word[-3:].lower() in _NAME_ENDS and word.lower().translate(_SEPARATORS).endswith(_NAMES):
         return True
-    # Aligned: the blanks may have pushed the name out of the tail.
+    # Many blanks, as in aligned code, may have pushed the name out of the tail.
     return len(tail) == 32 and len(word) < 16
 
 
 def walk_texts(value: "Any") -> "Iterator[tuple[Any, str]]":
-    """Yield each (trail, text) of a value, keys too. JSON may nest deeper than recursion allows."""
+    """Yield (trail, text) for each text and key in a value, without recursion: JSON may be deep."""
     stack: list[tuple[Any, str, Any]] = [(None, "", value)]
     while stack:
         trail, key, value = stack.pop()
@@ -391,7 +392,7 @@ def walk_texts(value: "Any") -> "Iterator[tuple[Any, str]]":
         elif isinstance(value, dict):
             keys = [name if isinstance(name, str) else "" for name in value]
             yield from (((trail, None), key) for key in keys)
-            # {"password": {"value": …}}: the name is one step up
+            # In {"password": {"value": …}} the name is the key one level up.
             names = [key if name.lower() == "value" else name for name in keys]
             items = zip(value, names, value.values(), strict=True)
             stack.extend(reversed([((trail, at), name, item) for at, name, item in items]))

@@ -1,18 +1,19 @@
-"""Judge a value in the place of a secret: by itself and, if it has a name, by its line.
+"""Decide whether a possible secret is real, from its value and, if it has a name, its line.
 
-Loaded only when records/secrets/scan.py found such a place.
+Loaded only after records/secrets/scan.py has found a possible secret.
 """
 
 import re
 
-# In upper or lower case; the four-letter ones not in mixed case, which random characters may hit.
+# A value with such a word is fake. FAKE_MARKERS match in any letter case. FAKE_MARKERS_EXACT do
+# not: random characters could match four letters in mixed case.
 FAKE_MARKERS = (
     *("example", "dummy", "placeholder", "redacted", "changeme", "your-", "your_", "yourapi"),
     *("****", "…", "..."),
 )
 FAKE_MARKERS_EXACT = ("fake", "Fake", "FAKE", "xxxx", "XXXX")
 
-# Remarks in the place of a password: "password": "required", "db_password".
+# Words that describe a password instead of being one: "password": "required", "db_password".
 LABELS = (
     *("string", "boolean", "number", "object", "nullable", "required", "optional", "default"),
     *("undefined", "unknown", "missing", "invalid", "incorrect", "wrong", "correct", "strong"),
@@ -21,7 +22,7 @@ LABELS = (
 )
 LABEL_PARTS = ("password", "passwd", "passphrase", "pwd", "secret", "token")
 
-# Terms that mix letters and digits: "secret: base64".
+# Harmless terms that mix letters and digits: "secret: base64".
 TERMS = (
     *("sha1", "sha256", "sha384", "sha512", "base32", "base64", "base64url", "utf8", "oauth2"),
     *("hs256", "rs256", "es256", "argon2", "argon2id", "pbkdf2", "ed25519", "x509", "ipv4"),
@@ -53,18 +54,18 @@ _CODE = (
     rf"|(?:[A-Za-z_]\w*(?:\.|->|::|\?\.))+{_NAME}\d{{0,2}}END|[:@&*?!]{_NAME}\d{{0,2}}END"
 )
 CODE = _CODE.replace("CLOSED", "").replace("END", _END)
-# In an env line nothing follows it.
+# In a line of an env file nothing may follow the code.
 ENV_CODE = re.sub("CLOSED|END", r"(?=[,;)]*(?:[\\s\"'\\\\]|$))", _CODE)
-# Another such variable: password=password2
+# Another variable with a secret's name: password=password2
 VARIABLE = rf"(?=\w*(?i:pass|pwd|pw|secret|token|key)){_NAME}\d?{_END}"
 
-# A sign, a small letter, and a capital or a digit
+# A symbol, a lower-case letter, and a capital or a digit
 SCRAMBLED = r"(?=[\w-]*[^\w-])(?=[^a-z]*[a-z])(?=[^A-Z0-9]*[A-Z0-9])[\w!@#$%^&*()=+-]+"
 
-# An env line's value has "," ";" "&" in it too, but not what follows in "PWD=a;HOST=b".
+# A value in an env file may contain "," ";" "&", but it ends before HOST in "PWD=a;HOST=b".
 WHOLE = re.compile(r"(?:(?![;,&] ?[A-Za-z_]\w{1,30}=)[^\s\"'`\\]){1,64}")
 
-# A name before its value without an operator, or with a comma.
+# Code before a name whose value follows without an operator (SETTING) or after a comma (DEFAULT).
 SETTING = r"(?:(?<![A-Za-z])|(?<=\\[nrt]))(?:ENV|setx|config(?:ure)? set)[ \t]{1,4}[\w.:/-]*$"
 DEFAULT = r"(?:env|environ\.get|define)\([ \t]{0,4}\\{0,4}[\"']\w*$"
 
@@ -76,12 +77,12 @@ def is_generated(value: str) -> bool:
 
 
 def is_real(value: str, mix: int) -> bool:
-    """Return whether a value is not fake and at least `mix` characters mix letters and digits."""
+    """Return whether a value is not fake, with at least `mix` characters in mixed runs."""
     return not _is_fake(value) and not re.fullmatch(TEMPLATE, value) and _count_mixed(value) >= mix
 
 
 def names_secret(text: str, match: re.Match[str]) -> bool:
-    """Return whether the match names a secret: it is not prose, part of an ARN or a page token."""
+    """Return whether the name is that of a secret, not prose, part of an ARN or a page token."""
     before = text[max(0, match.start() - 64) : match.start()]
     name = match["name"].lower()
     if name == "signingkey" or (
@@ -116,7 +117,7 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
         )
     if not is_likely and not quoted and text[end : end + 1] in (",", ";", "&"):
         is_likely = is_likely_whole(text, match.end(), mix, is_env, is_password)
-    # A single character is not fake: the pattern stopped at a sign.
+    # Do not count a single character as fake: the pattern may have stopped at a symbol.
     if not is_likely or (len(value) > 1 and _is_fake(value)):
         return False
     is_path = re.fullmatch(PATH, value)  # base64 may begin with "/" too
@@ -130,9 +131,9 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
 
 
 def is_likely_whole(text: str, at: int, mix: int, is_env: bool, is_password: bool) -> bool:
-    """Return whether a value such as "a;Kd83kfIw92x", cut at a sign, is likely a secret.
+    """Return whether a value with a symbol inside, such as "a;Kd83kfIw92x", is likely a secret.
 
-    Outside of env lines only a scrambled value is.
+    Outside of env files only a scrambled value is.
     """
     whole = WHOLE.match(text, at)
     if not whole or _is_fake(whole[0]):
@@ -154,7 +155,7 @@ def _is_label(value: str) -> bool:
 
 
 def is_alone(text: str, match: re.Match[str], core: str) -> bool:
-    """Return whether a word follows `name=` directly, as in a shell or a file, not in a call."""
+    """Return whether the value follows `name=` directly, as in a shell, and not inside a call."""
     before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
     end = match.end("op") + len(match["bare"] or "")
     is_tight = (
@@ -187,7 +188,7 @@ def _count_mixed(value: str) -> int:
 
 
 def _is_scrambled(value: str) -> bool:
-    """Return whether signs, letters and digits alternate: "aB3$kL-9xQ!pR2*m"."""
+    """Return whether symbols, letters and digits alternate: "aB3$kL-9xQ!pR2*m"."""
     if len(value) < 12 or not re.fullmatch(SCRAMBLED, value):
         return False
     pieces = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\w-]+", value)
@@ -195,7 +196,7 @@ def _is_scrambled(value: str) -> bool:
 
 
 def _is_fake(value: str) -> bool:
-    """Return whether a value has a marker word, or four characters and more of only two kinds."""
+    """Return whether a value has a marker word, or repeats one or two characters only."""
     kinds = len(set(value))
     if kinds == 1 or (kinds == 2 and len(value) >= 4):
         return True

@@ -1,4 +1,4 @@
-"""Command lines as records store them: one spelling for one list of words."""
+"""Normalize command lines for records: equal lists of words get the same spelling."""
 
 from ...errors import Usage
 
@@ -18,7 +18,7 @@ def join_words(words: "Iterable[str]") -> str:
 def normalize_command_line(option: str, line: str) -> str:
     """Return the normal spelling of a command line; raise Usage if a shell cannot split it."""
     if PLAIN.issuperset(line) and line.split():
-        return " ".join(line.split())  # as shlex, whose import takes 8 to 15 ms
+        return " ".join(line.split())  # same result as shlex, which takes 8 to 15 ms to import
     import shlex
 
     words, why = [""], "It does not name a program."

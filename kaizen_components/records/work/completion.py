@@ -7,7 +7,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...parameters import Reader, Row, Writer
 
-# The newest proof on this tree decides; without one, the newest on any tree says what is stale.
+# The newest proof on this tree decides. PROOF_OF finds the newest on any tree, to report it as
+# stale.
 PROOF_ON = """
 SELECT id, outcome FROM proof
 WHERE tier = 'witnessed' AND command = ? AND tree_hash = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
@@ -16,8 +17,9 @@ SELECT id, outcome, tree_after FROM proof
 WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
 
 
-# The unblocked tasks that an actor or a session of its host holds now. A task of another session is
-# left out if the host reported the start of both: else it may be one session with a new id.
+# The unblocked tasks that an actor or a session of its host holds now. Leave out a task of another
+# session, but only if the host reported the start of both sessions. Otherwise both ids may belong
+# to one session.
 CLAIMED = """
 SELECT t.id, t.title, t.done_when, t.test FROM task_state s JOIN task_current t ON t.seq = s.seq
 WHERE s.holder IN (?, ?) AND s.lease_until > ? AND s.status IN ('open', 'active')
@@ -30,12 +32,12 @@ SELECT id FROM verification_current WHERE task_id = ? AND blocking AND supersede
 
 
 def list_claimed_tasks(db: "Reader", session: str) -> "list[Row]":
-    """Return the tasks that this actor or session holds, the most urgent first."""
+    """Return the tasks that the actor or this session holds, the most urgent first."""
     return db.rows(CLAIMED, (db.actor, session, db.at, session))
 
 
 def list_open_points(db: "Reader", task: "Row", tree_hash: str | None) -> "list[Row]":
-    """Return the commands without a proof for this tree, each with its state and newest proof."""
+    """Return the commands without a passing proof on this tree, with state and newest proof."""
     import json
 
     points = []
@@ -61,7 +63,7 @@ EXPLANATIONS = {
 
 
 def find_objections(tx: "Writer", task: "Row") -> str | None:
-    """Return a warning about verdicts against a closed task that are not superseded."""
+    """Return a warning if verdicts against a closed task are not superseded, or None."""
     ids = ", ".join(row["id"] for row in tx.rows(OBJECTIONS, (task["id"],)))
     step = f"`Q9 --task-id {task['id']}` shows it."
     return f"Closed although {ids} still objects; {step}" if ids else None
@@ -82,7 +84,7 @@ def open_points_error(task: "Row", points: "list[Row]") -> Refused:
 
 
 def waive_points(tx: "Writer", task: "Row", points: "list[Row]", reason: str | None) -> "Row":
-    """Record that this task was closed without its proofs."""
+    """Record a waiver: this task was closed without the proofs of these points."""
     values = {
         "gate": "done",
         "subject_id": task["id"],

@@ -1,9 +1,10 @@
-"""Leases: who works on a task right now.
+"""Leases: they record who is working on a task.
 
-A lease ends by itself; its fencing token distinguishes an old holder from the new one. A live lease
-has one holder. `take` succeeds only without a live lease, and its token is one more than the last.
+A lease expires after some time. A live lease has one holder; its fencing token distinguishes this
+holder from earlier ones. `take` succeeds only without a live lease and increments the token.
 `renew` and `release` need the current token. An expired lease can be renewed until another actor
-takes the task. `break` ends another's lease and needs a reason. Closing the task ends the lease.
+takes the task. `break` ends the lease of another actor and needs a reason. Closing the task ends
+the lease.
 """
 
 import os
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ...parameters import Row, Writer
 
 CLOSED = ("done", "canceled")
-# The hosts set these in the shells of their sessions.
+# Claude Code and Codex set these in the shells of their sessions.
 SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 UUID_CHARS = frozenset("0123456789abcdef-")
 SESSION_CHARS_MAX = 64
@@ -42,7 +43,7 @@ def require_holder(tx: "Writer", task: "Row", token: int | None, changes_status:
 
 
 def end_lease(tx: "Writer", task: "Row") -> None:
-    """Release a task that is closed, so that it can be taken at once if it is reopened."""
+    """Release the lease of a closed task, so that the task can be taken as soon as it reopens."""
     if is_live(task, tx.at):
         values = {"task_id": task["id"], "token": task["token"], "action": "release"}
         tx.add("lease", values, of=(task,))
@@ -124,13 +125,13 @@ def _describe_holder(task: "Row") -> str:
 
 
 def read_host_session() -> str | None:
-    """Return the session of this process; None without one, or for one host inside another."""
+    """Return the session id of this process; None without one, or if two hosts set one."""
     sessions = {os.environ.get(name, "") for name in SESSION_VARIABLES} - {""}
     return validate_session(sessions.pop()) if len(sessions) == 1 else None
 
 
 def validate_session(session: str | None) -> str | None:
-    """Return an id as both hosts make them; None for other text, which is not recorded."""
+    """Return the session id if it has the form of a UUID, else None: other text is not recorded."""
     if session and len(session) <= SESSION_CHARS_MAX and UUID_CHARS.issuperset(session):
         return session
     return None

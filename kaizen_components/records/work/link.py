@@ -89,7 +89,7 @@ def remove_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row":
 
 
 def _find_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row | None":
-    """Return the link, or None. A `relates-to` link is found from both of its tasks."""
+    """Return the link or None. Find a `relates-to` link in both directions."""
     row = tx.one(EXISTING, (task["id"], kind, target["id"]))
     if row or kind != "relates-to":
         return row

@@ -1,4 +1,4 @@
-"""Packets: what a subagent or a diagnostic was asked, and what it returned."""
+"""Packets: work given to a subagent or a diagnostic, and the result it returned."""
 
 from __future__ import annotations
 

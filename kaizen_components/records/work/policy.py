@@ -33,9 +33,9 @@ def list_policies(
 ) -> Row:
     """List rules, the most important first, and among equals the newest."""
     filters = {"status = ?": status, "priority = ?": priority, "scope = ?": scope}
-    chosen = {sql: value for sql, value in filters.items() if value is not None}
-    where = "WHERE " + " AND ".join(chosen) if chosen else ""
-    rows = db.rows(LIST.format(where=where), (*chosen.values(), limit + 1))
+    active_filters = {sql: value for sql, value in filters.items() if value is not None}
+    where = "WHERE " + " AND ".join(active_filters) if active_filters else ""
+    rows = db.rows(LIST.format(where=where), (*active_filters.values(), limit + 1))
     records = [{**row, "test": bool(row["test"])} for row in rows[:limit]]
     return {"records": records, "count": len(records), "more": len(rows) > limit}
 
@@ -57,7 +57,8 @@ def retire_policy(tx: Writer, policy: Row, reason: str) -> Row:
 def build_session_context(db: Reader, budget: int, scope: str | None, query: str | None) -> Row:
     """Return the active rules that fit the budget, and those that do not.
 
-    They are sorted by priority, then by the words they share with the query, then by age.
+    Rules are sorted by priority, then by the number of words shared with the query, then by search
+    rank, then by age.
     """
     active = db.rows(IN_FORCE, (scope, scope))
     if query:
@@ -72,13 +73,13 @@ def build_session_context(db: Reader, budget: int, scope: str | None, query: str
                 row["seq"],
             )
         )
-    rules, left_out, used = [], [], 0
+    rules, left_out, used_tokens = [], [], 0
     for rule in active:
         del rule["seq"]
         needed = estimate_tokens(rule)
-        if used + needed <= budget:
+        if used_tokens + needed <= budget:
             rules.append(rule)
-            used += needed
+            used_tokens += needed
         else:
             facts = {name: rule[name] for name in ("priority", "title", "id")}
             left_out.append(facts | {"tokens": needed})
@@ -87,9 +88,11 @@ def build_session_context(db: Reader, budget: int, scope: str | None, query: str
     remark = {}
     if critical:
         warning = f"Critical rules did not fit: {', '.join(critical)}."
-        remark["warning"] = f"{warning} --budget {used + missing} holds all rules."
+        remark["warning"] = f"{warning} --budget {used_tokens + missing} holds all rules."
     elif left_out:
-        remark["hint"] = f"--budget {used + missing} holds all rules; `X4 --id ID` shows one."
+        remark["hint"] = (
+            f"--budget {used_tokens + missing} holds all rules; `X4 --id ID` shows one."
+        )
     elif not rules:
         where = f" for the scope {scope}" if scope else ""
         step = "`X1 --title … --summary … --priority critical` records one."
@@ -98,7 +101,7 @@ def build_session_context(db: Reader, budget: int, scope: str | None, query: str
         **remark,
         "complete": not left_out,
         "budget": budget,
-        "tokens": used,
+        "tokens": used_tokens,
         "left_out_tokens": missing,
         "counted": COUNTED,
         "rules": rules,
@@ -123,7 +126,7 @@ def render_rule(rule: Row) -> str:
 
 
 def count_common_words(query: str, text: str) -> int:
-    """Count the words of the query that the text has, also in another form."""
+    """Count the words of the query that occur in the text, also in another form."""
     words = _split_words(text)
     return sum(any(are_alike(word, other) for other in words) for word in _split_words(query))
 
@@ -135,7 +138,7 @@ def _split_words(text: str) -> set[str]:
 
 def are_alike(word: str, other: str) -> bool:
     """Return whether two words, such as release and releasing, differ only at the end."""
-    same = 0
-    while same < min(len(word), len(other)) and word[same] == other[same]:
-        same += 1
-    return word == other or same >= max(4, min(len(word), len(other)) - 1)
+    common = 0  # letters at the start
+    while common < min(len(word), len(other)) and word[common] == other[common]:
+        common += 1
+    return word == other or common >= max(4, min(len(word), len(other)) - 1)

@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...parameters import Reader, Row
 
-# INDEXED BY: without it the planner sorts all open tasks, which at a million takes a second.
+# Without INDEXED BY the planner sorts all open tasks, which takes a second for a million tasks.
 READY = """
 WITH chosen AS (
     SELECT * FROM (
@@ -97,10 +97,10 @@ def list_tasks(
     }
     if holder is not None:
         filters["s.lease_until > ?"] = db.at
-    chosen = {sql: value for sql, value in filters.items() if value is not None}
-    where = "WHERE " + " AND ".join(chosen) if chosen else ""
+    active_filters = {sql: value for sql, value in filters.items() if value is not None}
+    where = "WHERE " + " AND ".join(active_filters) if active_filters else ""
     driver = "t" if actor else "s"  # the table whose index finds the rows in order
-    rows = db.rows(LIST.format(where=where, driver=driver), (*chosen.values(), limit + 1))
+    rows = db.rows(LIST.format(where=where, driver=driver), (*active_filters.values(), limit + 1))
     records = [_hide_ended_lease(row, db.at) for row in rows[:limit]]
     return {"records": records, "count": len(records), "more": len(rows) > limit}
 
@@ -137,7 +137,7 @@ def _hide_ended_lease(row: "Row", at: str) -> "Row":
 
 
 def describe_task(db: "Reader", task: "Row") -> "Row":
-    """Return a task for W10: the definition of done as a list, the lease only while it is live."""
+    """Return a task for W10, with `done_when` as a list and the lease only while it is live."""
     live = (task["lease_until"] or "") > db.at
     return {
         **{name: value for name, value in task.items() if name not in ("seq", "id")},

@@ -63,12 +63,12 @@ def measure_text(text: str) -> float:
 
 
 def are_ordered(labels: list[str]) -> bool:
-    """Return whether the labels are dates or numbers. Unlike names, some can then be omitted."""
+    """Return whether all labels are dates or numbers, which are thinned and never shortened."""
     return all(label[:1].isdigit() for label in labels)
 
 
 def shorten_labels(labels: list[str]) -> tuple[list[str], str]:
-    """Return dates without their year, and the year; other labels unchanged, and ""."""
+    """Return (labels, year): dates lose the year that all share. For other labels, year is ""."""
     dates = [DAYS.match(label) for label in labels]
     years = {match[1] if match else "" for match in dates}
     if len(years) != 1 or "" in years:

@@ -35,7 +35,7 @@ CORRECTIONS = "SELECT count(*) FROM irl_correction WHERE test <= ? AND (? IS NUL
 def report_calibration(
     db: Reader, store: Store, review: Row | None, format: str, out: str | None
 ) -> dict[str, Any]:
-    """Return the answer of I5 for one review, or for all if `review` is None."""
+    """Return the answer of `kaizen I5` for one review, or for all if `review` is None."""
     if out and format != "html":
         raise Usage(
             "out_without_html",
@@ -75,8 +75,8 @@ def collect_calibration(db: Reader, review: Row | None) -> dict[str, Any]:
     open: list[Row] = []
     for row in rows:
         if row["outcome"] is None:
-            waiting = {name: value for name, value in row.items() if name != "outcome"}
-            (overdue if row["deadline"] <= db.at else open).append(waiting)
+            prediction = {name: value for name, value in row.items() if name != "outcome"}
+            (overdue if row["deadline"] <= db.at else open).append(prediction)
     return {
         "review": review["title"] if review else None,
         "review_id": review_id,
@@ -95,18 +95,18 @@ def collect_calibration(db: Reader, review: Row | None) -> dict[str, Any]:
     }
 
 
-def compute_scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
+def compute_scores(predictions: list[tuple[float, bool]]) -> dict[str, Any]:
     """Return the Brier score of (probability, happened) pairs, and that of the base rate."""
-    if not closed:
+    if not predictions:
         return {
             "brier": None,
             "base_rate": None,
             "base_rate_brier": None,
             "reading": "No prediction is closed yet.",
         }
-    brier = _mean([(probability - happened) ** 2 for probability, happened in closed])
-    base_rate = _mean([happened for _, happened in closed])
-    reference = _mean([(base_rate - happened) ** 2 for _, happened in closed])
+    brier = _compute_mean([(probability - happened) ** 2 for probability, happened in predictions])
+    base_rate = _compute_mean([happened for _, happened in predictions])
+    reference = _compute_mean([(base_rate - happened) ** 2 for _, happened in predictions])
     comparison = "better than" if brier < reference else "worse than"
     if math.isclose(brier, reference):
         comparison = "as good as"
@@ -119,14 +119,14 @@ def compute_scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
     }
 
 
-def group_predictions(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
-    """Return a row for each tenth; 10 % belongs to 10-20 %, and 100 % to the last row."""
+def group_predictions(predictions: list[tuple[float, bool]]) -> list[dict[str, Any]]:
+    """Return a row for each range of 10 %. 10 % belongs to 10-20 %, and 100 % to 90-100 %."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
-    for prediction in closed:
+    for prediction in predictions:
         bins[min(int(prediction[0] * BINS), BINS - 1)].append(prediction)
     rows = []
     for tenth, members in enumerate(bins):
-        means = [round(_mean(values), DIGITS) for values in zip(*members, strict=True)]
+        means = [round(_compute_mean(values), DIGITS) for values in zip(*members, strict=True)]
         mean_predicted, observed = means or (None, None)
         rows.append(
             {
@@ -140,7 +140,7 @@ def group_predictions(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
 
 
 def draw_text_plot(calibration: list[dict[str, Any]]) -> str:
-    """Return a line per bin: # up to the share that happened, | at the mean prediction."""
+    """Return a line per range: # up to the share that happened, | at the mean prediction."""
     lines = [
         " predicted  # happened   | was predicted           count",
         " " * 11 + " 0 %      25 %      50 %      75 %    100 %",
@@ -151,8 +151,8 @@ def draw_text_plot(calibration: list[dict[str, Any]]) -> str:
             observed, predicted = (
                 int(row[name] * (PLOT_CELLS - 1) + 0.5) for name in ("observed", "mean_predicted")
             )
-            filled = observed + 1 if row["observed"] else 0
-            cells = ["#"] * filled + ["."] * (PLOT_CELLS - filled)
+            filled_count = observed + 1 if row["observed"] else 0
+            cells = ["#"] * filled_count + ["."] * (PLOT_CELLS - filled_count)
             cells[predicted] = "|"
         lines.append(f"{row['predicted']:>10}  {''.join(cells)} {row['count']:>5}".rstrip())
     return "\n".join(lines)
@@ -171,9 +171,8 @@ def draw_svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
     points = [
         {
             **compute_position(row["mean_predicted"], row["observed"]),
-            "r": round(
-                4 + 6 * math.sqrt(row["count"] / count_max), 1
-            ),  # the area grows with the count
+            # The area of a point grows with its count.
+            "r": round(4 + 6 * math.sqrt(row["count"] / count_max), 1),
             "tooltip": f"{row['predicted']}: {row['count']} predicted at "
             f"{row['mean_predicted']:.1%} on average, {row['observed']:.1%} happened",
         }
@@ -211,5 +210,5 @@ def build_block(calibration: list[dict[str, Any]], caption: str) -> Block | None
     }
 
 
-def _mean(numbers: Sequence[float]) -> float:
+def _compute_mean(numbers: Sequence[float]) -> float:
     return math.fsum(numbers) / len(numbers)

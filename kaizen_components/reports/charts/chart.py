@@ -22,7 +22,7 @@ LEFT_MIN, LEFT_MARGIN = 44, 26  # the margin has room for the name of the axis
 GAP = 0.25  # share of a slot that its bar leaves empty
 DOT, DOT_SMALL, DOTS_MAX = 3, 1.5, 60
 PALETTE = ("s1", "s2", "s3", "s4", "s5", "s6")
-PALETTE_BESIDE_TONES = ("s1", "s4", "s6", "s5")  # none looks like good, bad or warn
+PALETTE_BESIDE_TONES = ("s1", "s4", "s6", "s5")  # without the colours of good, bad and warn
 
 Series = dict[str, list[Any]]  # name -> a value for each label; None is a gap in a line
 Show = Callable[[Any], str]
@@ -47,14 +47,14 @@ def draw_chart(
     """
     if not any(value for values in series.values() for value in values):
         return None
-    plot = Plot(kind, labels, series, show, _choose_looks(series, tones))
+    plot = Plot(kind, labels, series, show, _choose_styles(series, tones))
     short, year = shorten_labels(labels)
     rows = [
         [label, *(None if value is None else show(value) for value in values)]
         for label, *values in zip(labels, *series.values(), strict=True)
     ]
     marks = {"bars": plot.draw_bars, "areas": plot.draw_areas, "lines": plot.draw_lines}[kind]
-    # The legend omits series without a mark. A line at zero has marks, a bar or an area has none.
+    # The legend omits series without a mark. At zero, a line is visible; a bar or an area is not.
     visible = [name for name, values in series.items() if kind == "lines" or any(values)]
     return {
         "block": "chart",
@@ -70,7 +70,7 @@ def draw_chart(
         "top": TOP,
         "bottom": BOTTOM,
         "marks": marks(),
-        "legend": [{"text": name, **plot.looks[name]} for name in visible if len(series) > 1],
+        "legend": [{"text": name, **plot.styles[name]} for name in visible if len(series) > 1],
         "y_ticks": [{"y": plot.y(value), "text": text} for value, text in plot.ticks],
         "x_ticks": [
             {"x": plot.x(index), "text": text}
@@ -86,7 +86,7 @@ draw_lines = partial(draw_chart, "lines")
 
 
 class Plot:
-    """The values of a chart, and where they are drawn."""
+    """The values of a chart, and the positions at which they are drawn."""
 
     def __init__(
         self,
@@ -94,13 +94,13 @@ class Plot:
         labels: list[str],
         series: Series,
         show: Show,
-        looks: dict[str, Mark],
+        styles: dict[str, Mark],
     ) -> None:
         self.kind = kind
         self.labels = labels
         self.series = series
         self.show = show
-        self.looks = looks
+        self.styles = styles
         known = [value for values in series.values() for value in values if value is not None]
         is_whole = show is format_count and all(value == int(value) for value in known)
         stacks = known if kind == "lines" else [sum(v) for v in zip(*series.values(), strict=True)]
@@ -110,11 +110,11 @@ class Plot:
         self.slot_width = (RIGHT - self.left) / len(labels)
 
     def y(self, value: float) -> float:
-        """Return the height of a value."""
+        """Return the y coordinate of a value."""
         return round(BOTTOM - (BOTTOM - TOP) * value / self.top, 1)
 
     def x(self, index: int) -> float:
-        """Return the middle of the bar, or the point of a line, for the label at `index`."""
+        """Return the x coordinate of the label at `index`: the middle of its bar, or its point."""
         if self.kind == "bars":
             return round(self.left + self.slot_width * (index + 0.5), 1)
         share = index / (len(self.labels) - 1) if len(self.labels) > 1 else 0.5
@@ -140,12 +140,12 @@ class Plot:
                         "height": round(max(self.y(below) - upper, 0.5), 1),
                         "tooltip": self.describe_value(index, name, values[index]),
                     }
-                    marks.append(mark | self.looks[name])
+                    marks.append(mark | self.styles[name])
                     below += values[index]
         return marks
 
     def draw_areas(self) -> list[Mark]:
-        """Return a polygon for each series, each above the one before."""
+        """Return a polygon for each series, stacked on the previous series."""
         below = [0.0] * len(self.labels)
         marks = []
         for name, values in self.series.items():
@@ -159,7 +159,7 @@ class Plot:
                 )
             tooltip = f"{name}: {self.show(values[-1])} at the end"
             points = _join_points([*upper, *reversed(lower)])
-            marks.append({"points": points, "tooltip": tooltip, **self.looks[name]})
+            marks.append({"points": points, "tooltip": tooltip, **self.styles[name]})
             below = above
         return marks
 
@@ -182,11 +182,11 @@ class Plot:
                 "tooltip": name,
                 "dot": DOT if len(self.labels) <= DOTS_MAX else DOT_SMALL,
             }
-            marks.append(mark | self.looks[name])
+            marks.append(mark | self.styles[name])
         return marks
 
 
-def _choose_looks(series: Series, tones: dict[str, str] | None) -> dict[str, Mark]:
+def _choose_styles(series: Series, tones: dict[str, str] | None) -> dict[str, Mark]:
     """Return {series: its colour, as a CSS class, and the number of its pattern}."""
     if tones is None:
         words = map(add_tone, series)

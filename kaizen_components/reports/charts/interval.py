@@ -13,7 +13,7 @@ T = (
 
 
 def compute_share_interval(hits: int, total: int) -> tuple[float, float] | None:
-    """Return the Wilson interval of hits / total, which also suits small totals; None for none."""
+    """Return the Wilson interval of hits / total, good for small totals too; None if total is 0."""
     if not total:
         return None
     share, square = hits / total, Z * Z / total

@@ -56,8 +56,8 @@ def draw_text(report: dict[str, Any], width: int | None = None) -> str:
     rows_left = ROWS_MAX
     for index, trace in enumerate(report["traces"]):
         if rows_left <= 0:
-            left = len(report["traces"]) - index
-            lines += [f"{left:,} more traces are not drawn; --format html draws them.", ""]
+            omitted = len(report["traces"]) - index
+            lines += [f"{omitted:,} more traces are not drawn; --format html draws them.", ""]
             break
         lines += [*_draw_trace(trace, width, rows_left), ""]
         rows_left -= len(trace["spans"])
@@ -95,27 +95,27 @@ def _draw_trace(trace: dict[str, Any], width: int, rows_max: int) -> list[str]:
     head += f", {format_money(trace['cost_usd'])}" if trace["cost_usd"] else ""
     lines = ["Trace " + _replace_unprintable(trace["trace_id"]), *textwrap.wrap(head, width), ""]
     axis = f"|0 ms{format_ms(wall_ms):>{bar_width - 4}}|"
-    headings = [_pad(name, size, right=True) for name, size, _ in columns]
-    names = [_pad("name", name_width), _pad("kind", KIND)]
+    headings = [_pad_line(name, size, right=True) for name, size, _ in columns]
+    names = [_pad_line("name", name_width), _pad_line("kind", KIND)]
     lines.append(" ".join([*names, axis, *headings, "status"]))
     for index, span in enumerate(spans):
         bar = f"|{_draw_bar(span, wall_ms, bar_width)}|"
-        numbers = [_pad(texts[index], size, right=True) for _, size, texts in columns]
-        names = [_pad(_format_name(span), name_width), _pad(span["kind"], KIND)]
+        numbers = [_pad_line(texts[index], size, right=True) for _, size, texts in columns]
+        names = [_pad_line(_format_name(span), name_width), _pad_line(span["kind"], KIND)]
         lines.append(" ".join([*names, bar, *numbers, span["status"]]))
-    left = len(trace["spans"]) - len(spans)
-    lines += [f"{left:,} more spans are not drawn; --format html draws them."] if left else []
+    omitted = len(trace["spans"]) - len(spans)
+    lines += [f"{omitted:,} more spans are not drawn; --format html draws them."] if omitted else []
     lines += [LEGEND, "", "Critical path", *textwrap.wrap(PATH_EXPLANATION, width)]
     steps = trace["critical_path"]
     for step in steps[:STEPS_MAX]:
         share = "" if step["share"] is None else f"{step['share']:.1%}"
         time = format_ms(step["ms"])
         line = f"{share:>7} {time:>{TIME}}  {step['kind']:<{KIND}}  {_format_name(step)}"
-        lines.append(_pad(line, width).rstrip())
-    left = len(steps) - STEPS_MAX
+        lines.append(_pad_line(line, width).rstrip())
+    omitted = len(steps) - STEPS_MAX
     return lines + (
-        [f"{left:,} more spans are on the critical path; --format json lists them."]
-        if left > 0
+        [f"{omitted:,} more spans are on the critical path; --format json lists them."]
+        if omitted > 0
         else []
     )
 
@@ -151,7 +151,7 @@ def _replace_unprintable(name: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
 
 
-def _pad(line: str, width: int, right: bool = False) -> str:
+def _pad_line(line: str, width: int, right: bool = False) -> str:
     """Return the line in exactly `width` columns: padded, or cut with an ellipsis."""
     line = cut_line(line, width)
     space = " " * (width - measure_width(line))

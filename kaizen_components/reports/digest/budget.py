@@ -21,7 +21,7 @@ LINE_CHARS = 200
 BRIEF_CHARS = 60  # if a line of LINE_CHARS does not fit
 LEAD_CHARS = 400
 BUDGET_MAX = 1_000_000
-COUNTED = "A token is four characters as printed, rounded up; everything printed counts."
+TOKEN_EXPLANATION = "A token is four characters as printed, rounded up; everything printed counts."
 
 
 def make_part(
@@ -33,9 +33,9 @@ def make_part(
     beyond: int = 0,
     lead: str = "",
 ) -> Part:
-    """Return a part. The command `rest` shows the items that are missing in `items`.
+    """Return a part. The command `rest` shows the records that `items` omits.
 
-    Their number is `beyond`; with `more`, there are others that were not counted.
+    `beyond` counts the omitted records; `more` says that others exist that were not counted.
     """
     return {
         "name": name,
@@ -54,6 +54,7 @@ def make_item(id: str, text: str, command: str) -> Item:
 
 
 def count_tokens(text: str) -> int:
+    """Return the estimated tokens of a text, rounded up."""
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
@@ -69,9 +70,9 @@ class FittedText:
         budget: int,
         command: str,
     ) -> None:
-        """Put `rules` first and uncut; if they do not fit, show `warning` and rules that fit.
+        """Put all `rules` first, uncut. If they do not fit, show `warning` and the rules that fit.
 
-        `command` makes the digest again with a larger budget.
+        `command` repeats the digest with a larger budget.
         """
         self.head, self.command = head, command
         self.room = budget * CHARACTERS_A_TOKEN - 1  # characters, without the final line break
@@ -85,17 +86,18 @@ class FittedText:
                 self._show_if_fits(rules, [*self.lines.get(rules["name"], []), line], ending="")
             endings = [""]
         else:
-            self._fill(parts)
+            self._add_items(parts)
             missing = [part["name"] for part in self.parts if part["name"] not in self.lines]
             endings = [self._format_ending(", ".join(missing)), self._format_ending(), ""]
         texts = [self._render(ending) for ending in endings]
         self.text = next((text for text in texts if len(text) <= self.room), texts[-1][: self.room])
 
     def get_items(self, part: Part) -> list[Item]:
+        """Return the items of a part that the text shows."""
         return [item for item, _ in self.lines.get(part["name"], ())]
 
-    def _fill(self, parts: list[Part]) -> None:
-        """Show the best item of each part, then their next items in turns."""
+    def _add_items(self, parts: list[Part]) -> None:
+        """Add the best item of each part, then the next item of each part in turn."""
         for part in parts:
             for length in (LINE_CHARS, BRIEF_CHARS):
                 best = [(item, _format_line(item, length)) for item in part["items"][:1]]
@@ -103,14 +105,14 @@ class FittedText:
                     break
         open_parts = [part for part in parts if self.lines.get(part["name"])]
         while open_parts:
-            growing = []
+            growing_parts = []
             for part in open_parts:
                 lines = self.lines[part["name"]]
                 if len(lines) < len(part["items"]):
                     item = part["items"][len(lines)]
                     if self._show_if_fits(part, [*lines, (item, _format_line(item, LINE_CHARS))]):
-                        growing.append(part)
-            open_parts = growing
+                        growing_parts.append(part)
+            open_parts = growing_parts
 
     def _show_if_fits(
         self, part: Part, lines: list[tuple[Item, str]], ending: str | None = None
@@ -127,7 +129,7 @@ class FittedText:
         return False
 
     def _format_ending(self, names: str = "") -> str:
-        """Return the note that these parts, or so many parts, have no room."""
+        """Return a note that parts have no room: their `names`, or without names their number."""
         number = sum(part["name"] not in self.lines for part in self.parts)
         parts = names or f"{number} part{'s' if number > 1 else ''}"
         return f"No room for {parts}: {quote_code(self.command)}" if number else ""
@@ -138,9 +140,13 @@ class FittedText:
         for part in self.parts:
             if part["name"] in self.lines:
                 lines = [line for _, line in self.lines[part["name"]]]
-                hidden = len(part["items"]) - len(lines) + part["beyond"]
-                if hidden or part["more"]:
-                    number = f"{hidden:,}{'+' if part['more'] else ''} more" if hidden else "more"
+                hidden_count = len(part["items"]) - len(lines) + part["beyond"]
+                if hidden_count or part["more"]:
+                    number = (
+                        f"{hidden_count:,}{'+' if part['more'] else ''} more"
+                        if hidden_count
+                        else "more"
+                    )
                     lines.append(f"- {number}: {quote_code(part['rest'])}")
                 if part["lead"]:
                     lines.insert(0, fit_text(part["lead"], LEAD_CHARS))
@@ -149,6 +155,7 @@ class FittedText:
 
 
 def _format_line(item: Item, chars_max: int | None = None) -> str:
+    """Return an item as a list entry: its text, cut at `chars_max`, and its command."""
     text = escape_text(item["text"]) if chars_max is None else fit_text(item["text"], chars_max)
     return f"- {text} {quote_code(item['command'])}"
 

@@ -1,7 +1,8 @@
-"""R0: what a new session must know, within a budget of tokens; the digest itself is recorded.
+"""Build the digest (R0): what a new session must know, within a budget of tokens.
 
-Times are in UTC. The same database, time and working tree give the same text. No query reads more
-than the newest few thousand rows of a table, so a million records cost no more than a thousand.
+The digest is recorded. Its times are in UTC. The same database, time and working tree give the same
+text. No query reads more than the newest few thousand rows of a table, so a million records cost no
+more than a thousand.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ...records.work.policy import IN_FORCE, estimate_tokens
 from . import news as digest_news
 from .budget import (
     BUDGET_MAX,
-    COUNTED,
+    TOKEN_EXPLANATION,
     FittedText,
     count_tokens,
     fit_text,
@@ -51,7 +52,7 @@ def build_digest(
     format: str,
     session: str | None = None,
 ) -> Row:
-    """Compose the digest and record it; if recording fails, the next one repeats some news."""
+    """Compose the digest and record it. If recording fails, the next digest repeats some news."""
     try:
         digest = compose_digest(look, store.place.root, budget, scope, query, since)
     except KaizenError as error:
@@ -102,10 +103,10 @@ def compose_digest(
     finally:
         db.release_snapshot()
     larger_digest = ["kaizen", "R0", "--budget", str(min(budget * 4, BUDGET_MAX))]
-    # Repeat --since: the digest that is recorded now would leave no news for the next one.
+    # Repeat --since: without it, the larger digest would have only the news since this digest.
     for option, value in (("--scope", scope), ("--query", query), ("--since", news["since"])):
         larger_digest += [option, value] if value else []
-    fitted = FittedText(
+    fitted_text = FittedText(
         f"# Kaizen digest for {fit_text(actor, ACTOR_CHARS)}, {format_clock(at)}\n\n"
         f"{upto:,} log entr{'y' if upto == 1 else 'ies'}; at most {budget:,} tokens, "
         "4 characters each.",
@@ -116,8 +117,8 @@ def compose_digest(
         join_words(larger_digest),
     )
     part_records = []
-    for part in fitted.parts:
-        items = fitted.get_items(part)
+    for part in fitted_text.parts:
+        items = fitted_text.get_items(part)
         part_records.append(
             {
                 "name": part["name"],
@@ -133,16 +134,16 @@ def compose_digest(
         "actor": actor,
         "upto": upto,
         "budget": budget,
-        "tokens": count_tokens(fitted.text + "\n"),
-        "counted": COUNTED,
-        "critical_rules_fit": not fitted.overflows,
+        "tokens": count_tokens(fitted_text.text + "\n"),
+        "counted": TOKEN_EXPLANATION,
+        "critical_rules_fit": not fitted_text.overflows,
         "parts": part_records,
-        "text": fitted.text,
+        "text": fitted_text.text,
     }
 
 
 def _load_rules(db: Reader, scope: str | None) -> tuple[Part, int]:
-    """Return the part with the critical rules, and the budget that X5 needs for all rules."""
+    """Return the part with the critical rules, and the budget that X5 needs to show all rules."""
     rules = db.rows(IN_FORCE, (scope, scope))
     items = []
     for row in rules:

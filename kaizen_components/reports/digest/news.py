@@ -1,4 +1,4 @@
-"""What changed since an actor's last digest, or since a given time: counts and notable records.
+"""Collect what changed since an actor's last digest or a given time: counts, notable records.
 
 New entries are at the end of the log. At most the last READ_MAX entries are read.
 """
@@ -26,11 +26,11 @@ NAMED_MAX = 6  # actors and kinds that are listed by name
 
 IS_EMPTY = "SELECT NOT EXISTS (SELECT 1 FROM log WHERE kind NOT IN ('op', 'digest'))"
 NEWEST_SEQ = "SELECT max(seq) FROM log"
-LAST = """
+LAST_DIGEST = """
 SELECT d.upto, d.at FROM digest d JOIN log l ON l.seq = d.seq
 WHERE d.actor = ? AND d.test = 0 AND l.origin = (SELECT origin FROM frontier WHERE local = 1)
 ORDER BY d.seq DESC LIMIT 1"""
-OLDER = "SELECT max(seq) FROM log WHERE seq > ? AND at < ?"
+NEWEST_SEQ_BEFORE = "SELECT max(seq) FROM log WHERE seq > ? AND at < ?"
 COUNTS = """
 SELECT kind, actor, count(*) AS number FROM log
 WHERE seq > ? AND test = 0 AND kind NOT IN ('op', 'digest')
@@ -72,14 +72,14 @@ ORDER BY 1 DESC LIMIT ?"""
 def collect_changes(db: Reader, since: str | None) -> tuple[int, Part]:
     """Return (the number of the newest log entry, the part that lists the changes)."""
     newest_seq = db.value(NEWEST_SEQ) or 0
-    last = None if since else db.one(LAST, (db.actor,))
+    last = None if since else db.one(LAST_DIGEST, (db.actor,))
     if last:
         start, moment = last["upto"], last["at"]
         period = f"Since your last digest, {format_clock(moment)}"
     else:
         moment = since or format_time(max(db.at_ms - FIRST_PERIOD_MS, 0))
         floor = max(newest_seq - READ_MAX - 1, 0)  # one more, to notice that READ_MAX is exceeded
-        start = db.value(OLDER, (floor, moment)) or floor
+        start = db.value(NEWEST_SEQ_BEFORE, (floor, moment)) or floor
         first_period = "This is your first digest. In the last 7 days"
         period = f"Since {format_clock(moment)}" if since else first_period
     floor = max(start, newest_seq - READ_MAX)
@@ -90,10 +90,12 @@ def collect_changes(db: Reader, since: str | None) -> tuple[int, Part]:
         by_actor["you" if row["actor"] == db.actor else row["actor"][:40]] += row["number"]
     numbers = "nothing"
     if by_kind:
-        limit = f"more than {READ_MAX:,} entries, only the newest are counted; "
-        actors = _list_largest(by_actor, lambda name, number: f"by {name}: {number:,}", "by others")
-        kinds = _list_largest(by_kind, _format_kind, "others")
-        numbers = f"{limit if floor > start else ''}{actors}; {kinds}"
+        limit_note = f"more than {READ_MAX:,} entries, only the newest are counted; "
+        actor_counts = _list_largest(
+            by_actor, lambda name, number: f"by {name}: {number:,}", "by others"
+        )
+        kind_counts = _list_largest(by_kind, _format_kind, "others")
+        numbers = f"{limit_note if floor > start else ''}{actor_counts}; {kind_counts}"
     items = []
     for row in db.rows(NOTABLE, (*(floor,) * NOTABLE.count("seq > ?"), ITEMS_MAX + 1)):
         actor = "you" if row["actor"] == db.actor else row["actor"]
@@ -113,7 +115,7 @@ def collect_changes(db: Reader, since: str | None) -> tuple[int, Part]:
 
 
 def _list_largest(counter: Counter[str], describe: Callable[[str, int], str], others: str) -> str:
-    """List the largest numbers by name and add up the others."""
+    """Return a text with the largest counts by name and the sum of the others."""
     ranking = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))
     texts = [describe(name, number) for name, number in ranking[:NAMED_MAX]]
     others_sum = sum(number for _, number in ranking[NAMED_MAX:])
@@ -121,5 +123,6 @@ def _list_largest(counter: Counter[str], describe: Callable[[str, int], str], ot
 
 
 def _format_kind(kind: str, number: int) -> str:
+    """Return a number of records with the name of their kind, such as: 3 proofs."""
     words = kind.replace("_", " ")
     return f"{number:,} {words if number == 1 else KINDS[kind].plural or words + 's'}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...parameters import Reader, Row
     from .budget import Item, Part
 
-ITEMS_MAX = 20  # items of a part; whether there are more is noted
+ITEMS_MAX = 20  # items of a part; a note says whether there are more
 ROWS_READ = 2_000  # newest rows read by a query without an index, in 2 ms
 VERDICTS_READ = 500  # of each conclusion; each row looks up what superseded it
 PROOFS_READ = 300
@@ -110,7 +110,7 @@ def collect_parts(
 
 
 def _list_my_tasks(db: Reader, scope: str | None) -> Part:
-    """List my tasks with the newest proof of each done_when command, for any tree."""
+    """List the actor's tasks with the newest proof of each done_when command, on any tree."""
     rows = db.rows(HELD, (db.actor, scope, scope, ITEMS_MAX + 1))
     rows += db.rows(UNCLAIMED, (ROWS_READ, db.actor, scope, scope, ITEMS_MAX + 1))
     items = []
@@ -150,37 +150,39 @@ def _list_objections(db: Reader, scope: str | None) -> Part:
 
 
 def _list_blockers(db: Reader, scope: str | None) -> Part:
-    """List the tasks that others wait for, then the blocked ones with their last note."""
+    """List the tasks that other tasks wait for, then the blocked tasks with their last note."""
     blockers = {
         row["id"]: row for row in db.rows(BLOCKERS, (ROWS_READ, scope, scope, ITEMS_MAX + 1))
     }
-    stuck = {row["id"]: row for row in db.rows(STUCK, (scope, scope, ITEMS_MAX + 1))}
-    rows = [{**row, **stuck.get(id, {})} for id, row in blockers.items()]
-    rows += [row for id, row in stuck.items() if id not in blockers]
+    blocked_tasks = {row["id"]: row for row in db.rows(STUCK, (scope, scope, ITEMS_MAX + 1))}
+    rows = [{**row, **blocked_tasks.get(id, {})} for id, row in blockers.items()]
+    rows += [row for id, row in blocked_tasks.items() if id not in blockers]
     items = []
     for row in rows:
         holder = row["holder"] if (row["lease_until"] or "") > db.at else None
-        held = f", {'mine' if holder == db.actor else 'held by ' + holder}" if holder else ""
+        holder_note = f", {'mine' if holder == db.actor else 'held by ' + holder}" if holder else ""
         waiting = row.get("waiting", 0)
         others = "another task waits" if waiting == 1 else f"{waiting:,} tasks wait"
         wait = f": {others} for it" if waiting else ""
         note = f". {row['note']}" if row.get("note") else ""
-        text = f"{row['title']} ({row['priority']}, {row['status']}{held}){wait}{note}"
+        text = f"{row['title']} ({row['priority']}, {row['status']}{holder_note}){wait}{note}"
         items.append(make_item(row["id"], text, f"kaizen W10 --id {row['id']}"))
     command = _add_scope("W9 --status blocked", scope)
     return _make_part("blockers", "Tasks that block or are blocked", items, command)
 
 
 def _list_proofs(db: Reader, scope: str | None) -> Part:
-    """List the newest proof of each command: failures, then what passed within a week."""
-    newest: dict[str, Row] = {}
+    """List the newest proof of each command: failures, then passes of the last week."""
+    newest_proofs: dict[str, Row] = {}
     for row in db.rows(PROOFS, (PROOFS_READ, scope, scope)):
-        newest.setdefault(row["command"] or row["title"], row)
-    failing = [row for row in newest.values() if row["outcome"] in ("failed", "timeout")]
+        newest_proofs.setdefault(row["command"] or row["title"], row)
+    failures = [row for row in newest_proofs.values() if row["outcome"] in ("failed", "timeout")]
     week = format_time(max(db.at_ms - RECENT_MS, 0))
-    passing = [row for row in newest.values() if row["outcome"] == "passed" and row["at"] >= week]
+    passes = [
+        row for row in newest_proofs.values() if row["outcome"] == "passed" and row["at"] >= week
+    ]
     items = []
-    for row in [*failing, *passing]:
+    for row in [*failures, *passes]:
         has_code = row["outcome"] == "failed" and row["exit_code"] is not None
         code = f" with exit {row['exit_code']}" if has_code else ""
         outcome = f"{row['outcome']}{code}, {row['tier']} {format_clock(row['at'])}"
@@ -191,7 +193,7 @@ def _list_proofs(db: Reader, scope: str | None) -> Part:
 
 
 def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Sequence[str]) -> Part:
-    """List the lessons for the query or for recent files; without both, the newest proven ones."""
+    """List lessons for the query or for recent files; without both, the newest proven lessons."""
     matches, has_more = match_lessons(db, query, paths, scope, ITEMS_MAX, LESSONS_COMPARED)
     items = []
     for kind, id, reasons in matches:
@@ -199,11 +201,11 @@ def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Seque
             f"SELECT title, substr(summary, 1, {TEXT_CHARS}) AS summary, evidence "
             f"FROM {kind}_current WHERE id = ? AND test = 0"
         )
-        path, fits, _ = reasons[0].partition(" fits ") if reasons else ("", "", "")
+        path, separator, _ = reasons[0].partition(" fits ") if reasons else ("", "", "")
         for row in db.rows(sql, (id,)):
             is_unproven = kind == "learning" and row["evidence"] is None
             label = f"{kind}, unproven" if is_unproven else kind
-            label += f" ({path})" if fits else ""
+            label += f" ({path})" if separator else ""
             text = f"{label}: {row['title']}. {row['summary']}"
             items.append(make_item(id, text, f"kaizen {KINDS[kind].shows} --id {id}"))
     if query:
@@ -218,10 +220,12 @@ def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Seque
 
 
 def _make_part(name: str, heading: str, items: list[Item], rest: str) -> Part:
+    """Return a part with the first ITEMS_MAX items; it notes whether there are more."""
     return make_part(name, heading, items[:ITEMS_MAX], rest, len(items) > ITEMS_MAX)
 
 
 def _add_scope(command: str, scope: str | None) -> str:
+    """Return the command line of `kaizen COMMAND`, with --scope if it is given."""
     return join_words(["kaizen", *command.split(), *(["--scope", scope] if scope else [])])
 
 

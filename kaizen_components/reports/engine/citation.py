@@ -1,4 +1,4 @@
-"""Find the records that refer to a record: as evidence, or as what they are about."""
+"""Find the records that refer to a record in their `evidence` or their `about_id`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The parts of a report: document, sections, blocks and typed cells.
 
-The functions here build them as plain dicts. `page.py` renders these as HTML, `markdown.py` as
-Markdown. A builder of a block returns None if the block would be empty, and `section` drops it.
+Each function here builds the part that it is named after, as a plain dict. `page.py` renders the
+parts as HTML, `markdown.py` as Markdown. A builder of a block returns None if the block would be
+empty, and `section` drops it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Code(str):
 
 
 class Tone(str):
-    """A word to colour as good, bad or warn. The word alone must say it too."""
+    """A word coloured as good, bad or warn. It must be clear without the colour too."""
 
     tone: str
 
@@ -73,7 +74,7 @@ def section(heading: str, *blocks: Block | None) -> Block:
 
 
 def paragraph(text: str) -> Block:
-    """Return one paragraph of our own text, with commands between backticks."""
+    """Return one paragraph of Kaizen's own text, with commands between backticks."""
     return {"block": "paragraph", "text": text}
 
 
@@ -96,7 +97,7 @@ def fact(
     better: str | None = None,
     show: Callable[[Any], str | None] | None = None,
 ) -> Block:
-    """Return one number and its value before; `better` is "higher", "lower" or None."""
+    """Return one number and its previous value; `better` is "higher", "lower" or None."""
     show = show or format_count
     change = None if before is None or value is None else value - before
     tone = direction = None
@@ -139,10 +140,10 @@ def record_table(
 
 
 def story(entries: list[dict[str, Any]], label: str = "") -> Block | None:
-    """Return events in order. An entry has `at` (text), `what` (a cell) and maybe `by`, `refs`
+    """Return events in order. An entry has `at` (text), `what` (a cell) and optionally `by`, `refs`
     (ids) and `text`."""
-    filled = [{"by": None, "refs": [], "text": None, **entry} for entry in entries]
-    return {"block": "story", "label": label, "entries": filled} if entries else None
+    complete_entries = [{"by": None, "refs": [], "text": None, **entry} for entry in entries]
+    return {"block": "story", "label": label, "entries": complete_entries} if entries else None
 
 
 def waterfall(title: str, trace: dict[str, Any]) -> Block:
@@ -172,35 +173,39 @@ def waterfall(title: str, trace: dict[str, Any]) -> Block:
 
 
 def prose(label: str, text: str | None, whole: str = "") -> Block | None:
-    """Return a text with its line breaks; if it is cut, `whole` says how to see all of it."""
+    """Return a text with its line breaks. If the text is cut, `whole` says how to see all of it."""
     if not text:
         return None
-    left = len(text) - PROSE_CHARS_MAX
-    note = f"{left:,} more characters: {whole}" if left > 0 else ""
+    omitted = len(text) - PROSE_CHARS_MAX
+    note = f"{omitted:,} more characters: {whole}" if omitted > 0 else ""
     return {"block": "prose", "label": label, "text": text[:PROSE_CHARS_MAX], "note": note}
 
 
 def listing(label: str, text: str | None, whole: str = "") -> Block | None:
-    """Return code or a diff line by line; if it is cut, `whole` says how to see all of it."""
+    """Return code or a diff as lines. If the text is cut, `whole` says how to see all of it."""
     if not text:
         return None
     lines = text[:LISTING_CHARS_MAX].rstrip("\n").split("\n")[:LISTING_LINES_MAX]
-    left = text.rstrip("\n").count("\n") + 1 - len(lines)
-    is_cut = left or len(text) > LISTING_CHARS_MAX
-    note = f"{left:,} more lines: {whole}" if is_cut else ""
+    omitted = text.rstrip("\n").count("\n") + 1 - len(lines)
+    is_cut = omitted or len(text) > LISTING_CHARS_MAX
+    note = f"{omitted:,} more lines: {whole}" if is_cut else ""
     return {"block": "listing", "label": label, "lines": lines, "note": note}
 
 
 @overload
-def clip_text(text: str, most: int = ...) -> str: ...
+def clip_text(text: str, chars_max: int = ...) -> str: ...
 @overload
-def clip_text(text: str | None, most: int = ...) -> str | None: ...
-def clip_text(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:
-    """Return the text as one line for a cell, cut at `most` characters."""
+def clip_text(text: str | None, chars_max: int = ...) -> str | None: ...
+def clip_text(text: str | None, chars_max: int = CELL_CHARS_MAX) -> str | None:
+    """Return the text as one line for a cell, cut at `chars_max` characters."""
     if text is None:
         return None
-    line = " ".join(text[: most * 4].split())
-    return line if len(line) <= most and len(text) <= most * 4 else line[: most - 1].rstrip() + "…"
+    line = " ".join(text[: chars_max * 4].split())
+    return (
+        line
+        if len(line) <= chars_max and len(text) <= chars_max * 4
+        else line[: chars_max - 1].rstrip() + "…"
+    )
 
 
 def format_count(value: Any) -> str:

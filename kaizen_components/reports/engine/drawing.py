@@ -19,7 +19,7 @@ MARKS_EXPLANATION = (
 
 
 def draw_waterfall(trace: dict[str, Any]) -> dict[str, Any]:
-    """Return the rows of the first ROWS_MAX spans of a trace, the ticks above them, and a caption."""
+    """Return the rows of a trace's first ROWS_MAX spans, the ticks above them, and a caption."""
     wall_ms = max(trace["wall_ms"], 1)
     spans = trace["spans"][:ROWS_MAX]
 
@@ -80,7 +80,7 @@ def choose_ticks(wall_ms: int) -> list[int]:
 
 
 def format_ms(ms: int) -> str:
-    """Format a time in at most eight characters: as ms, as s from 1 s, as h or d from 28 h."""
+    """Format a time in at most eight characters: ms below 1 s, s below 28 h, then h or d."""
     if ms < 1_000:
         return f"{ms} ms"
     if ms < 100_000_000:

@@ -8,13 +8,13 @@ SPECIAL = frozenset("\\`*_{}[]<>#|~&!$")
 
 
 def escape_text(text: str) -> str:
-    """Return one line that Markdown shows literally."""
+    """Return the text as one line that Markdown shows literally."""
     line = " ".join(escape_invisible(text).split())
     escaped = "".join("\\" + c if c in SPECIAL else c for c in line)
     if escaped[:1] in ("-", "+", "=", ":"):
         return "\\" + escaped
     digits = len(escaped) - len(escaped.lstrip("0123456789"))
-    if digits and escaped[digits : digits + 2].strip() in (".", ")"):  # would begin a list
+    if digits and escaped[digits : digits + 2].strip() in (".", ")"):  # Markdown would begin a list
         return escaped[:digits] + "\\" + escaped[digits:]
     return escaped
 

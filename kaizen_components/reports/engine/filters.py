@@ -16,7 +16,7 @@ FILTERS = {"scope": "scope = ?", "since": "at >= ?", "until": "at < ?"}
 def build_condition(
     db: Reader, kind: str, options: dict[str, Any], **columns: Any
 ) -> tuple[str, list[Any]]:
-    """Return (WHERE condition, its values) that select the records matching the filters in `options`.
+    """Return (WHERE condition, its values) for the filters in `options`.
 
     Test records never match. `columns` adds filters on columns of this kind, such as `task_id`.
     """
@@ -40,8 +40,8 @@ def describe_filters(options: dict[str, Any], zone: Zone) -> str:
         for name, label, show in (
             ("scope", "scope", str),
             ("query", "words", str),
-            ("since", "since", zone.show),
-            ("until", "before", zone.show),
+            ("since", "since", zone.format_time),
+            ("until", "before", zone.format_time),
         )
         if options.get(name)
     ]

@@ -43,13 +43,13 @@ def _render_block(block: Block) -> list[str]:
             )
             note = ["", escape_text(block["note"])] if block["note"] else []
             return [f"**{escape_text(block['label'])}**", "", *lines, *note]
-        case _:  # a drawing: its title, its caption and its data
+        case _:  # a drawing: print its title, its caption and its data
             title = f"**{escape_text(block['title'])}.** {escape_text(block['caption'])}"
             return [title, "", *_render_table(block["data"])]
 
 
 def _render_facts(rows: list[dict[str, Any]]) -> list[str]:
-    """Return a table of numbers, with a column for the values before if there are any."""
+    """Return a table of numbers, with a column for the previous values if there are any."""
     has_before = any(row["before"] is not None for row in rows)
     lines = ["| | now | before |", "|---|--:|--:|"] if has_before else ["| | |", "|---|--:|"]
     for row in rows:
@@ -82,14 +82,14 @@ def _render_story(block: Block) -> list[str]:
 
 
 def escape_sentence(text: str) -> str:
-    """Escape one of our own sentences; text between backticks becomes code."""
+    """Escape one of Kaizen's own sentences; text between backticks becomes code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape_text(text)
     for index, part in enumerate(parts):
         if index % 2:
             parts[index] = quote_code(part)
-        elif part.strip():  # escape_text strips; keep the space next to a command
+        elif part.strip():  # escape_text strips: keep the space next to a command
             parts[index] = " " * part[0].isspace() + escape_text(part) + " " * part[-1].isspace()
     return "".join(parts)
 
@@ -104,8 +104,7 @@ def escape_cell(value: Any) -> str:
     """Return a cell of any type as Markdown."""
     if value is None:
         return "–"
-    if (
-        isinstance(value, (Ref, Code)) and "|" not in value
-    ):  # Markdown dialects differ on \| inside code
+    # Markdown dialects differ on \| inside code.
+    if isinstance(value, (Ref, Code)) and "|" not in value:
         return quote_code(value)
     return escape_text(value) if isinstance(value, str) else format_count(value)

@@ -1,6 +1,6 @@
 """Render a report as one self-contained HTML file, and save the file.
 
-The page works in light and dark mode, on a phone and in print, and loads nothing else.
+The page works in light and dark mode, on a phone and in print, and loads no other file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def render_template(template: str, **values: Any) -> str:
     import hashlib
 
     def replace_invisible(value: Any) -> Any:
-        """Replace the invisible characters of a text; leave numbers and our own markup alone."""
+        """Replace the invisible characters of a text; keep numbers and Kaizen's own markup."""
         is_text = isinstance(value, str) and not hasattr(value, "__html__")
         return escape_invisible(value) if is_text else value
 

@@ -1,7 +1,7 @@
 """Read the database as it was when its log had a given number of entries (--as-of).
 
-Rows are never changed, so the past is every row up to some `seq`. For each table with later rows,
-a temporary view of the same name hides them from all statements on the connection.
+Rows are never changed, so a past state consists of the rows up to some `seq`. For each table
+with later rows, a temporary view of the same name hides them from all statements on the connection.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Moment:
         self.at = at
 
     def describe(self) -> dict[str, Any]:
+        """Return the checkpoint as the answer of a command shows it."""
         return {
             "origin": self.origin,
             "entries": self.size,
@@ -54,20 +55,20 @@ class Moment:
         }
 
 
-def find_newest_size(connection: Any) -> int:
+def find_size_without_reports(connection: Any) -> int:
     """Return the size of the log up to its newest entry that is not a report."""
     return connection.value(SIZE_WITHOUT_REPORTS, (read_log_end(connection).origin,)) or 0
 
 
 @contextmanager
 def view_past(db: Reader, size: int | None) -> Iterator[tuple[Reader, Moment]]:
-    """Yield a reader that sees only the first `size` log entries, and the moment it sees.
+    """Yield a reader that sees only the first `size` log entries, and the Moment of that state.
 
-    Without `size`, it sees everything up to `find_newest_size`.
+    Without `size`, the reader sees the entries up to `find_size_without_reports`.
     """
     connection, end = db.connection, read_log_end(db.connection)
     if size is None:
-        size = find_newest_size(connection)
+        size = find_size_without_reports(connection)
     if size > end.frontier.size:
         raise NotFound(
             "no_such_checkpoint",
@@ -89,15 +90,15 @@ def view_past(db: Reader, size: int | None) -> Iterator[tuple[Reader, Moment]]:
 
 def _hide_later_rows(connection: Any, seq: int) -> list[str]:
     """Create temporary views without rows after `seq`; return their names in order of creation."""
-    later = [row[0] for row in connection.tuples(KINDS_AFTER, (seq,))]
+    later_kinds = [row[0] for row in connection.tuples(KINDS_AFTER, (seq,))]
     definitions = {
         table: f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE seq <= {seq}"
-        for table in ["log", *later]
+        for table in ["log", *later_kinds]
     }
     for name, sql in connection.tuples(VIEWS):
         definitions[name] = sql.replace("CREATE VIEW", "CREATE TEMP VIEW", 1)
-    if KINDS_WITH_STATE.intersection(later):
-        # Triggers fill a state table from all rows; the fold view computes it from the visible ones.
+    if KINDS_WITH_STATE.intersection(later_kinds):
+        # Triggers fill a state table from all rows; the fold view reads only the visible rows.
         for (state,) in connection.tuples(STATES):
             fold = state.removesuffix("_state") + "_fold"
             definitions[state] = f"CREATE TEMP VIEW {state} AS SELECT * FROM {fold}"
@@ -109,19 +110,19 @@ def _hide_later_rows(connection: Any, seq: int) -> list[str]:
 def _compute_root(connection: Any, end: LogEnd, size: int) -> str:
     """Return the Merkle root of the first `size` leaves.
 
-    It begins with the peaks shared with the whole log and reads only the leaves after them.
+    Start with the peaks that the whole log shares, and read only the leaves after them.
     """
     if size == end.frontier.size:
         return end.frontier.root()
     peaks: list[str] = []
-    covered = 0  # leaves below the shared peaks
+    covered_count = 0  # leaves below the shared peaks
     bit = 1 << end.frontier.size.bit_length()
     while bit and (size & bit) == (end.frontier.size & bit):
         if size & bit:
             peaks.append(end.frontier.peaks[len(peaks)])
-            covered += bit
+            covered_count += bit
         bit >>= 1
-    frontier = Frontier(covered, peaks)
-    for (leaf,) in connection.tuples(LEAVES, (covered, end.origin, covered, size)):
+    frontier = Frontier(covered_count, peaks)
+    for (leaf,) in connection.tuples(LEAVES, (covered_count, end.origin, covered_count, size)):
         frontier.append(leaf)
     return frontier.root()

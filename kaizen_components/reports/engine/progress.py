@@ -31,13 +31,13 @@ class Progress:
         if self._is_terminal and time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + INTERVAL_S
             filled = WIDTH * done // total
-            self._draw(f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done} of {total}")
+            self._draw_line(f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done} of {total}")
 
     def __exit__(self, *_: object) -> None:
         if self._line_chars:
-            self._draw("")
+            self._draw_line("")
 
-    def _draw(self, line: str) -> None:
+    def _draw_line(self, line: str) -> None:
         sys.stderr.write("\r" + " " * self._line_chars + "\r" + line)
         sys.stderr.flush()
         self._line_chars = len(line)

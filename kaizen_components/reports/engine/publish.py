@@ -35,7 +35,7 @@ NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")  # includes printable letters
 class Output:
     """The engine's parameter `output`: the format, file and time of a report, and how to write it.
 
-    `write` and `look` open a transaction and a reader; `as_of` is a size of the log.
+    `write` and `look` open a transaction and a reader; `as_of` is a number of log entries.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Output:
         return self.format == "text" or (self.format == "json" and self.out is None)
 
     def gather(self, gather: Gather, options: dict[str, Any]) -> tuple[dict[str, Any], Moment]:
-        """Return the data from `gather(db, zone, options)`, and the moment of the log it shows."""
+        """Return the data from `gather(db, zone, options)`, and the Moment of the log."""
         db = self.look()
         db.hold_snapshot()
         try:
@@ -83,16 +83,16 @@ class Output:
             db.release_snapshot()
 
     def publish(self, gather: Gather, layout: Layout, **options: Any) -> dict[str, Any]:
-        """Write and record the report, unless --out is -; return the answer of the command.
+        """Write the report to a file and record it, unless --out is -. Return the command's answer.
 
         The footer contains `options`, so that the command can be repeated. `gather` must replace
         options that change their meaning, such as @last, with an exact value.
         """
         data, moment = self.gather(gather, options)
         report = layout(data, self.zone)
-        exact = {**options, "timezone": self.zone.name, "as_of": moment.size}
+        exact_options = {**options, "timezone": self.zone.name, "as_of": moment.size}
         words = ["kaizen", self.command.code]
-        for option, value in {**exact, "format": self.format}.items():
+        for option, value in {**exact_options, "format": self.format}.items():
             if value is not None and value is not False:
                 words += ["--" + option.replace("_", "-"), *([] if value is True else [str(value)])]
         again = join_words(words)
@@ -106,7 +106,12 @@ class Output:
         if self.out == "-":
             return {"document": text, **answer}
         path = save_report(self.store, self.command.name, self.format, text, self.out)
-        lines = [*_summarize(report), "", f"{self.format.upper()}: {path}", f"Repeat with: {again}"]
+        lines = [
+            *_summarize_report(report),
+            "",
+            f"{self.format.upper()}: {path}",
+            f"Repeat with: {again}",
+        ]
         answer = {"path": path, **answer, "text": "\n".join(lines)}
         root = self.store.place.root
         absolute = os.path.abspath(self.out) if self.out else os.path.join(root, path)
@@ -163,7 +168,7 @@ class Output:
                 json.dumps(content, indent=2, ensure_ascii=False) + "\n",
             )
         entries = format_quantity(ledger["entries"], "entry")
-        until = f"{self.zone.show(ledger['at'])} ({self.zone.name})"
+        until = f"{self.zone.format_time(ledger['at'])} ({self.zone.name})"
         made_from = f"Kaizen {__version__}. Made from a log of {entries} up to {until}."
         if self.format == "html":
             return render_template(
@@ -188,7 +193,7 @@ class Output:
 
 
 def _list_anchors(report: dict[str, Any]) -> set[str]:
-    """Return the ids of records that have a row or an entry on the page, which links can target."""
+    """Return the ids of the records to which links on the page can lead."""
     cells: list[Any] = []
     for section in report["sections"]:
         for block in section["blocks"]:
@@ -199,7 +204,7 @@ def _list_anchors(report: dict[str, Any]) -> set[str]:
     return {str(cell) for cell in cells if isinstance(cell, LinkTarget)}
 
 
-def _summarize(report: dict[str, Any]) -> list[str]:
+def _summarize_report(report: dict[str, Any]) -> list[str]:
     """Return the lines for a terminal: the title, the first sentences and the numbers."""
     lines = [report["title"], *report["lead"]]
     for section in report["sections"]:

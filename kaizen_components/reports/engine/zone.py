@@ -10,7 +10,11 @@ from ...errors import Usage
 from ...records import ids
 
 LOCALTIME = "/etc/localtime"
-MACHINE_DEPENDENT = ("localtime", "posixrules", "Factory")  # mean another zone elsewhere
+MACHINE_DEPENDENT = (
+    "localtime",
+    "posixrules",
+    "Factory",
+)  # these mean another zone on another machine
 
 
 class Zone:
@@ -28,7 +32,7 @@ class Zone:
             )
         self.info = info
 
-    def moment(self, at: str) -> datetime:
+    def localize(self, at: str) -> datetime:
         """Return a record's time in this zone."""
         try:
             return datetime.fromisoformat(at).astimezone(self.info)
@@ -40,21 +44,22 @@ class Zone:
                 "Give an earlier time.",
             ) from None
 
-    def day(self, at: str) -> str:
+    def format_day(self, at: str) -> str:
         """Return the local date of a record's time, such as 2026-11-16."""
-        return self.moment(at).date().isoformat()
+        return self.localize(at).date().isoformat()
 
-    def show(self, at: str) -> str:
+    def format_time(self, at: str) -> str:
         """Format a record's time as people read it: 2026-11-16 04:15."""
-        return self.moment(at).strftime("%Y-%m-%d %H:%M")
+        return self.localize(at).strftime("%Y-%m-%d %H:%M")
 
-    def midnight(self, day: date) -> str:
+    def find_day_start(self, day: date) -> str:
         """Return the UTC time at which a day begins in this zone, in the format of records."""
         begin = datetime.combine(day, time(), self.info).astimezone(UTC)
         return begin.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
-    def today(self) -> date:
-        return self.moment(ids.format_time(ids.now_ms())).date()
+    def get_today(self) -> date:
+        """Return the current date in this zone."""
+        return self.localize(ids.format_time(ids.now_ms())).date()
 
 
 def compute_elapsed_ms(since: str, until: str) -> int:
@@ -64,7 +69,7 @@ def compute_elapsed_ms(since: str, until: str) -> int:
 
 
 def find_local_timezone() -> str:
-    """Return the timezone named by TZ or /etc/localtime; UTC if neither names a known one."""
+    """Return the timezone named by TZ or /etc/localtime; UTC if neither names a known timezone."""
     path = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
     _, _, zone_file = path.rpartition(os.sep + "zoneinfo" + os.sep)  # TZ may be a path too
     name = zone_file.replace(os.sep, "/")

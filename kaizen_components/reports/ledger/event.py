@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TEXT_CHARS_MAX = 600
 FINDINGS_MAX = 20
-FOLD_MIN = 4  # this many events of one kind in a row become one line
+FOLD_MIN = 4  # this many consecutive events of one kind become one line
 BY_SEQ = "e.seq IN (SELECT value FROM json_each(?))"
 
 Event = dict[str, Any]
@@ -23,7 +23,7 @@ ShowTime = Callable[[str], str]
 
 
 def describe_events(db: Reader, entries: list[Row]) -> list[Event]:
-    """Return an event with a sentence for each entry. It reads the records with a query per kind."""
+    """Return an event with a sentence for each entry. Read the records with a query per kind."""
     records: dict[int, Row] = {}
     for kind in sorted({entry["kind"] for entry in entries}):
         seqs = json.dumps([entry["seq"] for entry in entries if entry["kind"] == kind])
@@ -64,24 +64,24 @@ def format_entry(event: Event, show_time: ShowTime, omit_id: str | None = None) 
     """Return an event as an entry of a story, without a link to the record `omit_id`."""
     about = event.get("about")
     refs = [LinkTarget(event["id"]), *([Ref(about)] if about and about != omit_id else [])]
-    mark = " (test record)" if event.get("test") and not event.get("purged") else ""
-    at, what = show_time(event["at"]), event["what"] + mark
+    test_note = " (test record)" if event.get("test") and not event.get("purged") else ""
+    at, what = show_time(event["at"]), event["what"] + test_note
     return {"at": at, "what": what, "refs": refs, "text": event.get("text")}
 
 
 def fold_events(events: list[Event], show_time: ShowTime) -> list[dict[str, Any]]:
-    """Return events as entries of a story; FOLD_MIN of one kind in a row become one line."""
+    """Return events as entries of a story; FOLD_MIN or more of a kind in a row become one."""
     entries = []
     for (kind, is_purged), group in groupby(
         events, key=lambda event: (event["kind"], event.get("purged"))
     ):
-        run = list(group)
-        if len(run) < FOLD_MIN:
-            entries += [format_entry(event, show_time) for event in run]
+        folded_events = list(group)
+        if len(folded_events) < FOLD_MIN:
+            entries += [format_entry(event, show_time) for event in folded_events]
             continue
-        what = f"recorded {len(run):,} purged test records"
-        what = what if is_purged else summarize_entries(kind, len(run))
-        refs = [LinkTarget(run[0]["id"]), Ref(run[-1]["id"])]
-        at = show_time(run[0]["at"])
+        what = f"recorded {len(folded_events):,} purged test records"
+        what = what if is_purged else summarize_entries(kind, len(folded_events))
+        refs = [LinkTarget(folded_events[0]["id"]), Ref(folded_events[-1]["id"])]
+        at = show_time(folded_events[0]["at"])
         entries.append({"at": at, "what": f"{what}; the first and the last:", "refs": refs})
     return entries

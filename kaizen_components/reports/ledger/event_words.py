@@ -1,4 +1,4 @@
-"""Build the sentence that describes a log entry, and the query for what it needs.
+"""Build the sentence that describes a log entry, and the query for its values.
 
 A query reads all records of a kind that match `{condition}`. Its columns fill the sentence; `text`
 is printed below it, and `about` is the record it links to. The actor is the subject of every

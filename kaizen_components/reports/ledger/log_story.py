@@ -1,4 +1,4 @@
-"""R2: the log in words, by day and actor, the newest day first."""
+"""Report the log in words (R2), by day and actor, the newest day first."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     """Return the report: the counts, a story for each day and actor, and totals."""
     days: dict[str, list[Event]] = {}  # the newest day first, the oldest event of a day first
     for event in data["entries"]:
-        days.setdefault(zone.day(event["at"]), []).insert(0, event)
+        days.setdefault(zone.format_day(event["at"]), []).insert(0, event)
     days = dict(sorted(days.items(), reverse=True))
-    shown, total = len(data["entries"]), data["log_entries"]
+    shown_count, total = len(data["entries"]), data["log_entries"]
     if not total:
         start = "`kaizen W1 --title … --summary …` starts a task."
         lead = f"Nothing is recorded yet. {start}"
@@ -82,33 +82,33 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
         lead = f"None of {format_quantity(total, 'entry')} matches."
     elif data["more"]:
         which = "matching entries" if data["narrowed"] else f"of {format_count(total)} entries"
-        lead = f"The newest {format_count(shown)} {which}. Use --limit to see more."
-    elif shown < total:
-        lead = f"{format_quantity(shown, 'entry')} of {format_count(total)} in the log."
+        lead = f"The newest {format_count(shown_count)} {which}. Use --limit to see more."
+    elif shown_count < total:
+        lead = f"{format_quantity(shown_count, 'entry')} of {format_count(total)} in the log."
     else:
         lead = f"{format_quantity(total, 'entry')}."
-    verified = f"Verified: {format_quantity(total, 'entry')}, root recomputed."
-    texts = [verified if data["verified"] else "", lead, data["narrowed"]]
+    verification_note = f"Verified: {format_quantity(total, 'entry')}, root recomputed."
+    texts = [verification_note if data["verified"] else "", lead, data["narrowed"]]
     sections = []
     if days:
-        tests = sum(event.get("test", False) for event in data["entries"])
+        test_count = sum(event.get("test", False) for event in data["entries"])
         numbers = facts(
-            fact("entries shown", shown),
+            fact("entries shown", shown_count),
             fact("days", len(days)),
             fact("actors", len(data["actors"])),
             fact("kinds", len(data["kinds"])),
-            fact("about test records", tests) if tests else None,
+            fact("about test records", test_count) if test_count else None,
         )
         sections = [
             section("In numbers", numbers, _draw_activity(days)),
-            *(section(day, *_tell_day(events, zone)) for day, events in days.items()),
+            *(section(day, *_build_day_stories(events, zone)) for day, events in days.items()),
             section("By actor and kind", _list_counts(data, "actor"), _list_counts(data, "kind")),
         ]
     return document("Ledger", [text for text in texts if text], sections)
 
 
 def _draw_activity(days: dict[str, list[Event]]) -> Block | None:
-    """Return a chart of the entries per day. Up to DAYS_MAX days, it also shows empty days."""
+    """Return a chart of the entries per day. A period of at most DAYS_MAX days includes empty days."""
     labels = sorted(days)
     first = date.fromisoformat(labels[0])
     number = (date.fromisoformat(labels[-1]) - first).days + 1
@@ -131,14 +131,14 @@ def _list_counts(data: dict[str, Any], what: str) -> Block | None:
     return table(f"Entries shown, by {what}", {what.capitalize(): "", "Entries": "number"}, rows)
 
 
-def _tell_day(events: list[Event], zone: Zone) -> list[Block | None]:
+def _build_day_stories(events: list[Event], zone: Zone) -> list[Block | None]:
     """Return a story for each actor of a day, in order of their first entries."""
     actors: dict[str, list[Event]] = {}
     for event in events:
         actors.setdefault(event["actor"], []).append(event)
     return [
         story(
-            fold_events(actor_events, lambda at: zone.show(at)[-5:]),
+            fold_events(actor_events, lambda at: zone.format_time(at)[-5:]),
             f"{clip_text(actor, 60)}: {format_quantity(len(actor_events), 'entry')}",
         )
         for actor, actor_events in actors.items()

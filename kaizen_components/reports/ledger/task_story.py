@@ -1,4 +1,4 @@
-"""R1 of one task: its goal, its state, and everything that happened to it."""
+"""Report on one task (R1): its goal, its state, and everything that happened to it."""
 
 from __future__ import annotations
 
@@ -183,8 +183,8 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     """Return the report: the numbers, the goal, the objections, the links, events and traces."""
     record = data["record"]
     lead = [
-        f"{data['id']}, opened {zone.show(record['at'])} by {record['actor']}, "
-        f"last changed {zone.show(record['changed_at'])}."
+        f"{data['id']}, opened {zone.format_time(record['at'])} by {record['actor']}, "
+        f"last changed {zone.format_time(record['changed_at'])}."
     ]
     if record["test"]:
         lead.append("This is a test record. `kaizen K7` removes it.")
@@ -196,7 +196,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     rows: list[list[Any]] = [
         [
             add_tone(row["conclusion"]),
-            zone.show(row["at"]),
+            zone.format_time(row["at"]),
             clip_text(row["summary"]),
             Ref(row["id"]),
         ]
@@ -219,14 +219,14 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
         section("Definition of done", *_list_conditions(data, zone)),
         section("Open objections", objections),
         section("Links", links),
-        section("What happened", *_tell_events(data, zone)),
+        section("What happened", *_build_story(data, zone)),
         section("Traces", *_list_traces(data, zone)),
     ]
     return document(f"Task: {clip_text(record['title'])}", lead, sections)
 
 
 def _list_numbers(data: dict[str, Any]) -> list[Block]:
-    """Return the numbers of a task; those that are zero or unknown are left out."""
+    """Return the numbers of a task; omit numbers that are zero or unknown."""
     record, cost = data["record"], data["cost"]
     numbers = [
         fact("status", record["status"], show=str),
@@ -258,7 +258,7 @@ def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     for row in data["done_when"]:
         command = Code(clip_text(row["command"], 200))
         if "id" in row:
-            tree, at = Code(row["tree_hash"][:12] + "…"), zone.show(row["at"])
+            tree, at = Code(row["tree_hash"][:12] + "…"), zone.format_time(row["at"])
             rows.append([command, add_tone(row["state"]), tree, at, Ref(row["id"])])
         else:
             rows.append([command, row["state"], None, None, None])
@@ -270,10 +270,10 @@ def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     return [commands, paragraph(note)] if rows else []
 
 
-def _tell_events(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+def _build_story(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     """Return the story of the task, and how many earlier events it omits."""
     entries = [
-        {**format_entry(event, zone.show, data["id"]), "by": clip_text(event["actor"], 60)}
+        {**format_entry(event, zone.format_time, data["id"]), "by": clip_text(event["actor"], 60)}
         for event in data["events"]
     ]
     before = format_quantity(data["events_before"], "event")
@@ -282,13 +282,13 @@ def _tell_events(data: dict[str, Any], zone: Zone) -> list[Block | None]:
 
 
 def _list_traces(data: dict[str, Any], zone: Zone) -> list[Block | None]:
-    """Return a table of the traces, and a waterfall of each that was analyzed."""
+    """Return a table of the traces, and a waterfall of each analyzed trace."""
     numbers = ("Spans", "Wall time", "Tokens in", "Tokens out", "Cost")
     columns = {"Trace": "", "Start": "whole"} | dict.fromkeys(numbers, "number")
     rows = [
         [
             Code(clip_text(row["trace_id"], 60)),
-            zone.show(row["started_at"]),
+            zone.format_time(row["started_at"]),
             row["count"],
             format_duration(row.get("wall_ms")),
             row["tokens_in"],
@@ -297,11 +297,14 @@ def _list_traces(data: dict[str, Any], zone: Zone) -> list[Block | None]:
         ]
         for row in data["traces"]
     ]
-    analyzed = [row for row in data["traces"] if "spans" in row]
-    left = format_quantity(len(rows) - len(analyzed), "trace")
-    note = paragraph(f"Not drawn: {left}. `kaizen T3 --trace-id` draws one.")
+    analyzed_traces = [row for row in data["traces"] if "spans" in row]
+    omitted = format_quantity(len(rows) - len(analyzed_traces), "trace")
+    note = paragraph(f"Not drawn: {omitted}. `kaizen T3 --trace-id` draws one.")
     return [
         table("Traces with spans of the task, the newest first", columns, rows),
-        *(waterfall(f"Waterfall of {clip_text(row['trace_id'], 60)}", row) for row in analyzed),
-        note if len(analyzed) < len(rows) else None,
+        *(
+            waterfall(f"Waterfall of {clip_text(row['trace_id'], 60)}", row)
+            for row in analyzed_traces
+        ),
+        note if len(analyzed_traces) < len(rows) else None,
     ]

@@ -1,4 +1,4 @@
-"""R7: the anti-patterns with their symptoms, their corrections and the records that cite them."""
+"""Report the anti-patterns (R7) with their symptoms, corrections and the records that cite them."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def layout(data: Row, zone: Zone) -> Row:
         return document(
             "Anti-patterns", [f"No anti-pattern is recorded here. {hint}", data["narrowed"]], []
         )
-    cited = sum(bool(pattern["references"]) for pattern in patterns)
+    cited_count = sum(bool(pattern["references"]) for pattern in patterns)
     lead = (
         f"{format_quantity(totals['patterns'], 'anti-pattern')}, newest first, each with its "
-        f"symptoms and what to do instead. Other records refer to {format_count(cited)} of the "
-        f"{format_count(len(patterns))} shown."
+        f"symptoms and what to do instead. Other records refer to "
+        f"{format_count(cited_count)} of the {format_count(len(patterns))} shown."
     )
     numbers = facts(
         fact("Anti-patterns", totals["patterns"]),
@@ -89,7 +89,7 @@ def layout(data: Row, zone: Zone) -> Row:
             "What": ("", lambda row: clip_text(row["title"])),
             "Scope": ("", lambda row: clip_text(row["scope"], 60)),
             "Referred to": ("number", lambda row: len(row["references"])),
-            "Recorded": ("whole", lambda row: zone.show(row["at"])),
+            "Recorded": ("whole", lambda row: zone.format_time(row["at"])),
             "By": ("", "actor"),
         },
         totals["patterns"] - len(patterns),
@@ -105,7 +105,9 @@ def layout(data: Row, zone: Zone) -> Row:
         for row in references[:REFERENCES_MAX]:
             kind = row["kind"].replace("_", " ")
             text = clip_text(row["text"], 120)
-            lines.append([kind, Ref(row["id"]), add_tone(row["says"]), text, zone.day(row["at"])])
+            lines.append(
+                [kind, Ref(row["id"]), add_tone(row["says"]), text, zone.format_day(row["at"])]
+            )
         sections.append(
             section(
                 clip_text(pattern["title"]) or "",

@@ -1,4 +1,4 @@
-"""L10: the lessons that fit a query or some files, each with its lineage."""
+"""Find the lessons that fit a query or some files (L10), each with its lineage."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def match_lessons(
     """
     matches: dict[str, dict[str, list[str]]]
     if query is None and not paths:
-        proven = list_records(db, "learned", "id", limit, _build_filters("learned", scope))
-        matches = {"learned": {row["id"]: [] for row in proven["records"]}}
-        has_more = proven["more"]
+        proven_lessons = list_records(db, "learned", "id", limit, _build_filters("learned", scope))
+        matches = {"learned": {row["id"]: [] for row in proven_lessons["records"]}}
+        has_more = proven_lessons["more"]
     else:
         matches = {
             kind: _match_kind(db, kind, query, paths, scope, limit, compared_max)
@@ -87,6 +87,7 @@ def match_lessons(
 
 
 def _build_filters(kind: str, scope: str | None) -> dict[str, Any]:
+    """Return {condition: value} that select the lessons of a kind in force, within the scope."""
     condition, status = IN_FORCE[kind]
     return {condition: status, "scope = ?": scope}
 
@@ -102,8 +103,8 @@ def _match_kind(
 ) -> dict[str, list[str]]:
     """Return {lesson id: reasons}: active lessons first, then resolved ones.
 
-    Among each, those that fit both the files and the query come first, then those that fit only
-    the files, then those that fit only the query.
+    Within each group, lessons that fit both the files and the query come first, then lessons
+    for the files only, then lessons for the query only.
     """
     reasons: dict[str, list[str]] = {}
     status: dict[str, str] = {}
@@ -124,7 +125,7 @@ def _match_kind(
         texts = list({text for _, _, text in rows})  # many lessons are about the same files
         # Parsing 5,000 lists at once takes 0.7 ms; one by one it takes 6.5 ms.
         lists = json.loads("[" + ",".join(texts) + "]")
-        fitting = {
+        reasons_by_text = {
             text: [
                 f"{path} fits {glob}"
                 for glob in globs
@@ -134,16 +135,16 @@ def _match_kind(
             for text, globs in zip(texts, lists, strict=True)
         }
         for id, state, text in rows:
-            if fitting[text]:
-                reasons[id], status[id] = list(fitting[text]), state
-    fits_files = set(reasons)
-    fits_both = set()
+            if reasons_by_text[text]:
+                reasons[id], status[id] = list(reasons_by_text[text]), state
+    ids_for_files = set(reasons)
+    ids_for_both = set()
     if query is not None:
         filters = _build_filters(kind, scope)
         for row in list_records(db, kind, "id, status", limit + 1, filters, query)["records"]:
             reasons.setdefault(row["id"], []).append(BY_WORDS)
             status[row["id"]] = row["status"]
-        fits_both = {id for id in fits_files if reasons[id][-1] == BY_WORDS}
+        ids_for_both = {id for id in ids_for_files if reasons[id][-1] == BY_WORDS}
     # "active" sorts before "resolved".
-    order = sorted(reasons, key=lambda id: (status[id], id not in fits_both))
+    order = sorted(reasons, key=lambda id: (status[id], id not in ids_for_both))
     return {id: reasons[id] for id in order}

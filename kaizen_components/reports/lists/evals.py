@@ -1,4 +1,4 @@
-"""R5: the eval cases and their outcomes: which fail, which are flaky, which were never run."""
+"""Report the eval cases (R5): which fail, which are flaky, which were never run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FROM eval_run {{where}} GROUP BY 1 HAVING decided ORDER BY 1"""
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
-    """Return the cases with their runs. --since and --until select runs, other options cases."""
+    """Return the cases with their runs. --since and --until filter the runs, others the cases."""
     case_filters = {name: options[name] for name in ("scope", "query")}
     category = options["category"]
     condition, case_values = build_condition(db, "eval_case", case_filters, category=category)
@@ -116,6 +116,7 @@ def _summarize_case(row: Row, runs: Row | None) -> Row:
 
 
 def _compute_rate(passed: int, decided: int) -> float | None:
+    """Return the share of decided runs that passed; None without a decided run."""
     return round(passed / decided, 4) if decided else None
 
 
@@ -126,6 +127,7 @@ def _compute_trend(values: Sequence[float]) -> float | None:
 
 
 def _is_failing(case: Row) -> bool:
+    """Return whether the last run of a case failed or ended with an error."""
     return case["last_outcome"] in ("failed", "error")
 
 
@@ -169,7 +171,7 @@ def layout(data: Row, zone: Zone) -> Row:
             "What": ("", lambda row: clip_text(row["title"])),
             "Category": ("", "category"),
             "Scope": ("", lambda row: clip_text(row["scope"], 60)),
-            "Recorded": ("whole", lambda row: zone.show(row["at"])),
+            "Recorded": ("whole", lambda row: zone.format_time(row["at"])),
         },
         sums["never_run"] - len(data["never_run"]),
     )
@@ -242,7 +244,7 @@ def _list_cases(cases: list[Row], zone: Zone, total: int) -> list[Row | None]:
     """Tabulate the cases below a paragraph that explains the columns."""
     if not cases:
         return []
-    meaning = (
+    explanation = (
         "A trend is the mean of the newest third of the runs minus the mean of the oldest third. "
         "The trend of the pass rate is in percentage points. Fewer than three runs have no trend. "
         "A case is flaky when it changed between passing and failing at least twice. "
@@ -264,7 +266,7 @@ def _list_cases(cases: list[Row], zone: Zone, total: int) -> list[Row | None]:
             "What": ("", lambda row: clip_text(row["title"], 120)),
             "Category": ("", "category"),
             "Last run": ("", lambda row: add_tone(row["last_outcome"])),
-            "When": ("whole", lambda row: zone.day(row["last_at"])),
+            "When": ("whole", lambda row: zone.format_day(row["last_at"])),
             "Flaky": ("", lambda row: Tone("flaky", "warn") if row["flaky"] else None),
             "Runs": ("number", "runs"),
             "Pass rate": ("number", lambda row: format_percent(row["pass_rate"])),
@@ -273,4 +275,4 @@ def _list_cases(cases: list[Row], zone: Zone, total: int) -> list[Row | None]:
         },
         total - len(cases),
     )
-    return [paragraph(meaning), cases_table]
+    return [paragraph(explanation), cases_table]

@@ -1,10 +1,10 @@
-"""O3: rank the proposals of a lab by their evidence and their gain.
+"""Rank the proposals of a lab by their evidence and their gain (O3).
 
 The tier of a proposal says what its evidence is. `measured` is evidence from a machine: a witnessed
 proof that passed, a score of that metric recorded by a tool, or an eval run that passed or failed
-in a witnessed proof. `reported` is other evidence, and `claimed` is none. A record made later with
-`--about` counts like those that the proposal named. A claimed gain has its own column and ranks
-last.
+in a witnessed proof. `reported` means other evidence, `claimed` means no evidence. A later record
+with `--about` the proposal counts like the evidence that the proposal names. A claimed gain has its
+own column and ranks last.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def rank_proposals(
     evidence: dict[str, list[Row]] = {}
     for item in db.rows(EVIDENCE, (int(with_tests),) * 3):
         evidence.setdefault(item["proposal_id"], []).append(item)
-    ranked = []
+    ranking = []
     for row in db.rows(PROPOSALS, (lab_id, lab_id, contract, contract, int(with_tests))):
         items = evidence.get(row["id"], [])
-        measured = [item["evidence_id"] for item in items if item["measured"]]
-        other = [item["evidence_id"] for item in items if not item["measured"]]
-        tier = "measured" if measured else "reported" if other else "claimed"
-        claim = "claimed_" if tier == "claimed" else ""
+        measuring_ids = [item["evidence_id"] for item in items if item["measured"]]
+        other_ids = [item["evidence_id"] for item in items if not item["measured"]]
+        tier = "measured" if measuring_ids else "reported" if other_ids else "claimed"
+        prefix = "claimed_" if tier == "claimed" else ""
         change = row["candidate"] - row["baseline"]
         gain = _round_digits(change if row["better"] == "higher" else -change)
         relative = gain / abs(row["baseline"]) if row["baseline"] else math.inf
@@ -69,16 +69,16 @@ def rank_proposals(
         proposal = {
             "id": row["id"],
             "tier": tier,
-            f"{claim}gain": gain,
-            f"{claim}relative_gain": relative_gain,
+            f"{prefix}gain": gain,
+            f"{prefix}relative_gain": relative_gain,
             "title": row["title"],
             "metric": row["metric"],
             "better": row["better"],
             "baseline": row["baseline"],
             "candidate": row["candidate"],
             "proposals": row["proposals"],
-            "measured_by": measured,
-            "reported_by": other,
+            "measured_by": measuring_ids,
+            "reported_by": other_ids,
             "contract": row["contract"],
             "lab_id": row["lab_id"],
             "artifact_id": row["artifact_id"],
@@ -86,14 +86,14 @@ def rank_proposals(
             "at": row["at"],
             "test": bool(row["test"]),
         }
-        ranked.append(((TIERS.index(tier), -gain, -(relative_gain or 0), row["id"]), proposal))
-    ranked.sort(key=lambda pair: pair[0])
-    records = [{"rank": at, **row} for at, (_, row) in enumerate(ranked[:limit], 1)]
+        ranking.append(((TIERS.index(tier), -gain, -(relative_gain or 0), row["id"]), proposal))
+    ranking.sort(key=lambda pair: pair[0])
+    records = [{"rank": position, **row} for position, (_, row) in enumerate(ranking[:limit], 1)]
     return {
-        "tiers": {tier: sum(row["tier"] == tier for _, row in ranked) for tier in TIERS},
+        "tiers": {tier: sum(row["tier"] == tier for _, row in ranking) for tier in TIERS},
         "records": records,
         "count": len(records),
-        "more": len(ranked) > limit,
+        "more": len(ranking) > limit,
     }
 
 

@@ -1,4 +1,4 @@
-"""R3 as a page: the numbers, the stale lessons, then every lesson with its lineage."""
+"""Lay out R3 as a page: the numbers, the stale lessons, then every lesson with its lineage."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ STALENESS_NOTE = (
 
 
 def layout(data: Row, zone: Zone) -> Row:
-    """Lay out the totals, the promotions, the stale lessons, the lessons and the closed ones."""
+    """Lay out the totals, the promotions, the stale lessons, the lessons and the closed lessons."""
     totals = {kind: sum(data["statuses"][kind].values()) for kind in LESSONS}
     if not any(totals.values()):
         hint = "`kaizen G1 --title … --summary … --body …` records a pitfall you met."
         return document("Lessons", [f"No lesson is recorded here. {hint}", data["narrowed"]], [])
-    stale, backed = data["stale"], data["backed_by"]
+    stale, backing_counts = data["stale"], data["backed_by"]
     parts = [
         f"{format_count(totals[kind])} {PLURAL[kind] if totals[kind] != 1 else PLURAL[kind][:-1]}"
         for kind in LESSONS
@@ -64,7 +64,7 @@ def layout(data: Row, zone: Zone) -> Row:
         kind: sum(data["statuses"][kind].get(status, 0) for status in ("active", "resolved"))
         for kind in LESSONS
     }
-    numbers = _list_numbers(in_force, stale, backed)
+    numbers = _list_numbers(in_force, stale, backing_counts)
     periods, unit = data["promoted"]["periods"], data["promoted"]["unit"]
     series = {
         "became a learning": [row["became_learning"] for row in periods],
@@ -79,7 +79,7 @@ def layout(data: Row, zone: Zone) -> Row:
     items = []
     for row in stale["lessons"]:
         title, reason = clip_text(row["title"], 120), clip_text(row["because"])
-        items.append([zone.day(row["at"]), row["kind"], Ref(row["id"]), f"{title}:", reason])
+        items.append([zone.format_day(row["at"]), row["kind"], Ref(row["id"]), f"{title}:", reason])
     return document(
         "Lessons",
         [lead, STALENESS_NOTE, data["narrowed"]],
@@ -95,20 +95,23 @@ def layout(data: Row, zone: Zone) -> Row:
                 _lay_out_lessons(heading, data["lessons"][kind], in_force[kind], zone)
                 for kind, heading in HEADINGS.items()
             ),
-            section("Retired and superseded, with the reason", _tabulate_closed(data, zone)),
+            section(
+                "Retired and superseded, with the reason", _tabulate_closed_lessons(data, zone)
+            ),
         ],
     )
 
 
-def _list_numbers(in_force: Row, stale: Row, backed: Row) -> Row:
+def _list_numbers(in_force: Row, stale: Row, backing_counts: Row) -> Row:
     """Return the key figures of the page."""
     return facts(
         *(fact(f"{PLURAL[kind].capitalize()} in force", in_force[kind]) for kind in LESSONS),
         fact("Stale", stale["number"]),
         fact(
-            "Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)
+            "Proven by a proof or a verdict",
+            backing_counts.get("proof", 0) + backing_counts.get("verification", 0),
         ),
-        fact("Promoted by a waiver", backed.get("waiver", 0)),
+        fact("Promoted by a waiver", backing_counts.get("waiver", 0)),
     )
 
 
@@ -166,7 +169,7 @@ def _lay_out_lessons(heading: str, lessons: list[Row], in_force: int, zone: Zone
         if row["kind"] == "learning" and not row["evidence"]:
             lines.append("Unproven: no evidence is recorded for it.")
         if len(lineage) > 1:
-            steps = [f"{step['kind']} {zone.day(step['at'])}" for step in lineage]
+            steps = [f"{step['kind']} {zone.format_day(step['at'])}" for step in lineage]
             lines.append("Lineage: " + " → ".join(steps) + ".")
         if row["status"] == "resolved":
             lines.append("Resolved.")
@@ -176,7 +179,7 @@ def _lay_out_lessons(heading: str, lessons: list[Row], in_force: int, zone: Zone
             lines.append(f"Fresh: {clip_text(', '.join(row['paths']))} unchanged since then.")
         entries.append(
             {
-                "at": zone.day(row["at"]),
+                "at": zone.format_day(row["at"]),
                 "what": clip_text(row["title"]),
                 "by": row["actor"],
                 "refs": [
@@ -185,22 +188,26 @@ def _lay_out_lessons(heading: str, lessons: list[Row], in_force: int, zone: Zone
                 "text": "\n".join(line for line in lines if line),
             }
         )
-    hidden = in_force - len(lessons)
-    note = paragraph(f"{format_count(hidden)} older ones are not shown.") if hidden else None
+    hidden_count = in_force - len(lessons)
+    note = (
+        paragraph(f"{format_count(hidden_count)} older ones are not shown.")
+        if hidden_count
+        else None
+    )
     return section(heading, story(entries), note)
 
 
-def _tabulate_closed(data: Row, zone: Zone) -> Row | None:
+def _tabulate_closed_lessons(data: Row, zone: Zone) -> Row | None:
     """Tabulate the retired and superseded lessons with the reason."""
     total = sum(
         data["statuses"][kind].get(status, 0)
         for kind in LESSONS
         for status in ("retired", "superseded")
     )
-    closed = data["closed"]
+    closed_lessons = data["closed"]
     return record_table(
         "Lessons that no longer hold",
-        closed,
+        closed_lessons,
         {
             "Lesson": ("", lambda row: LinkTarget(row["id"])),
             "Kind": ("", "kind"),
@@ -208,8 +215,8 @@ def _tabulate_closed(data: Row, zone: Zone) -> Row | None:
             "What": ("", lambda row: clip_text(row["title"], 120)),
             "Why": ("", lambda row: clip_text(row["reason"])),
             "Superseded by": ("", lambda row: row["superseded_by"] and Ref(row["superseded_by"])),
-            "When": ("whole", lambda row: zone.day(row["at"])),
+            "When": ("whole", lambda row: zone.format_day(row["at"])),
             "By": ("", "actor"),
         },
-        total - len(closed),
+        total - len(closed_lessons),
     )

@@ -1,4 +1,4 @@
-"""R3: the lessons, their promotions, what backs them, and whether their files have changed since.
+"""Report the lessons (R3), their promotions and backing, and whether their files changed since.
 
 No other report reads files besides the database: staleness depends on the current working tree.
 """
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from ..engine.zone import Zone
 
 IN_FORCE = "status IN ('active', 'resolved')"
-CHECKED_MAX = (
-    5_000  # lessons of a kind whose files are checked; each costs a query and some stat calls
-)
+# Lessons of a kind whose files are checked; each costs a query and some stat calls.
+CHECKED_MAX = 5_000
 FIELDS = ("id", "at", "actor", "status", "scope", "title", "summary", "task_id")
 NEWEST = f"""
 SELECT * FROM {{kind}}_current WHERE {{condition}} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?"""
@@ -81,20 +80,20 @@ def gather(db: Reader, zone: Zone, options: Row, root: str) -> Row:
             sql.format(kind=kind, condition=condition, **names), (*values, *extra_values)
         )
 
-    with_files = {kind: fetch_rows(WITH_FILES, kind) for kind in LESSONS}
-    stale = []
-    for kind, rows in with_files.items():
+    lessons_with_files = {kind: fetch_rows(WITH_FILES, kind) for kind in LESSONS}
+    stale_lessons = []
+    for kind, rows in lessons_with_files.items():
         for row in rows:
             state = check_freshness(db, matcher, kind, row)
             if state["stale"]:
                 fields = {name: row[name] for name in ("id", "at", "title")}
-                stale.append({"kind": kind, **fields, "because": state["stale_because"]})
-    whole_way = fetch_rows(WHOLE_WAY, "learned")
+                stale_lessons.append({"kind": kind, **fields, "because": state["stale_because"]})
+    whole_way_rows = fetch_rows(WHOLE_WAY, "learned")
     (learning, learning_values), (learned, learned_values) = (
         conditions["learning"],
         conditions["learned"],
     )
-    promoted = db.rows(
+    promotion_rows = db.rows(
         PROMOTED.format(learning=learning, learned=learned), (*learning_values, *learned_values)
     )
     return {
@@ -106,15 +105,15 @@ def gather(db: Reader, zone: Zone, options: Row, root: str) -> Row:
         "funnel": {
             "to_learning": fetch_rows(PROMOTED_TO, "gotcha", next_kind="learning")[0],
             "to_learned": fetch_rows(PROMOTED_TO, "learning", next_kind="learned")[0],
-            "whole_way": whole_way[0]["number"],
+            "whole_way": whole_way_rows[0]["number"],
         },
         "backed_by": {row["backing"]: row["number"] for row in fetch_rows(BACKED, "learned")},
-        "promoted": sum_by_period(promoted, zone, "week"),
+        "promoted": sum_by_period(promotion_rows, zone, "week"),
         "stale": {
-            "looked_at": sum(map(len, with_files.values())),
-            "newest_only": any(len(rows) == CHECKED_MAX for rows in with_files.values()),
-            "number": len(stale),
-            "lessons": stale[:limit],
+            "looked_at": sum(map(len, lessons_with_files.values())),
+            "newest_only": any(len(rows) == CHECKED_MAX for rows in lessons_with_files.values()),
+            "number": len(stale_lessons),
+            "lessons": stale_lessons[:limit],
         },
         "lessons": {
             kind: [

@@ -1,4 +1,4 @@
-"""R4: the proofs by tier, their pass rates, and the commands that fail."""
+"""Report the proofs by tier (R4), their pass rates, and the commands that fail."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     tiers = {}
     for tier, numbers in outcomes.items():
         # A reported proof without an exit code has neither passed nor failed.
-        known = numbers["passed"] + numbers["failed"] + numbers["timeout"]
-        pass_rate = round(numbers["passed"] / known, 4) if known else None
+        decided_count = numbers["passed"] + numbers["failed"] + numbers["timeout"]
+        pass_rate = round(numbers["passed"] / decided_count, 4) if decided_count else None
         tiers[tier] = {"proofs": sum(numbers.values()), "pass_rate": pass_rate, **numbers}
     return {
         "narrowed": describe_filters(options, zone),
@@ -71,11 +71,11 @@ def layout(data: Row, zone: Zone) -> Row:
     if not total:
         lead = "No proof matches." if data["narrowed"] else f"No proof is recorded yet. {HINT}"
         return document("Proofs", [lead, data["narrowed"]], [])
-    witnessed = tiers["witnessed"]
+    witnessed_tier = tiers["witnessed"]
     lead = (
-        f"{format_count(witnessed['proofs'])} of {format_count(total)} proofs are witnessed: "
-        f"Kaizen ran the command itself. {format_percent(witnessed['pass_rate'])} of those passed. "
-        "The others are only reported."
+        f"{format_count(witnessed_tier['proofs'])} of {format_count(total)} proofs are witnessed: "
+        "Kaizen ran the command itself. "
+        f"{format_percent(witnessed_tier['pass_rate'])} of those passed. The others are only reported."
     )
     numbers = facts(
         *(
@@ -86,7 +86,7 @@ def layout(data: Row, zone: Zone) -> Row:
         ),
     )
     chart = _draw_outcomes(tiers)
-    commands = record_table(
+    command_table = record_table(
         "Witnessed commands",
         data["commands"],
         {
@@ -95,15 +95,15 @@ def layout(data: Row, zone: Zone) -> Row:
             "Passed": ("number", "passed"),
             "Pass rate": ("number", lambda row: format_percent(row["passed"] / row["runs"])),
             "Mean time": ("number", lambda row: format_duration(row["mean_ms"])),
-            "Newest": ("whole", lambda row: zone.show(row["newest"])),
+            "Newest": ("whole", lambda row: zone.format_time(row["newest"])),
         },
     )
-    newest = record_table(
+    proof_table = record_table(
         "Proofs, the newest first",
         data["proofs"],
         {
             "Proof": ("", lambda row: LinkTarget(row["id"])),
-            "When": ("whole", lambda row: zone.show(row["at"])),
+            "When": ("whole", lambda row: zone.format_time(row["at"])),
             "Tier": ("", lambda row: add_tone(row["tier"])),
             "Outcome": ("", lambda row: add_tone(row["outcome"])),
             "What": ("", lambda row: clip_text(row["title"])),
@@ -118,8 +118,8 @@ def layout(data: Row, zone: Zone) -> Row:
         [lead, data["narrowed"]],
         [
             section("In numbers", numbers, chart),
-            section("Commands, those that fail first", commands),
-            section("Newest", newest),
+            section("Commands, those that fail first", command_table),
+            section("Newest", proof_table),
         ],
     )
 

@@ -1,4 +1,4 @@
-"""S4: export the sources to one file; the same sources always give the same bytes."""
+"""Export the sources to one file (S4). The same sources always give the same bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CODES = ("id", "commit_hash", "content_hash", "task_id", "supersedes_id", "super
 def export_sources(
     db: Reader, store: Store, format: str, scope: str | None, out: str | None
 ) -> Row:
-    """Write the sources to --out or to a dated file; leave a file with the same content alone."""
+    """Write the sources to --out or to a dated file; keep a file that already has this content."""
     sources = [
         {
             name: value
@@ -66,15 +66,15 @@ def export_sources(
         document = json.dumps({"sources": sources}, indent=2, sort_keys=True, ensure_ascii=False)
         text = document + "\n"
     if out is not None and _has_content(out, text.encode()):
-        unchanged = True
+        is_unchanged = True
         path = store.place.relative(os.path.abspath(out))
     else:
-        unchanged = False
+        is_unchanged = False
         path = page.save_report(store, "sources", format, text, out)
     return {
         "path": path,
         "count": len(sources),
-        "unchanged": unchanged,
+        "unchanged": is_unchanged,
         "sha256": sha256(text.encode()),
     }
 

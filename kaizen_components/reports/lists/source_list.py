@@ -1,4 +1,4 @@
-"""R6: the sources: which are superseded but still cited, what they lack, and how old they are."""
+"""Report the sources (R6): which are superseded but cited, what they lack, how old they are."""
 
 from __future__ import annotations
 
@@ -82,8 +82,10 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     tiers = {
         row["tier"]: row for row in db.rows(BY_TIER.format(condition=condition), (db.at, *values))
     }
-    superseded = {row["id"]: row for row in db.rows(SUPERSEDED.format(condition=condition), values)}
-    citations = find_citations(db, "src", list(superseded))
+    superseded_sources = {
+        row["id"]: row for row in db.rows(SUPERSEDED.format(condition=condition), values)
+    }
+    citations = find_citations(db, "src", list(superseded_sources))
     old_citations = [
         {
             **row,
@@ -91,7 +93,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
             "source_title": source["title"],
             "newer_id": source["superseded_by"],
         }
-        for id, source in superseded.items()
+        for id, source in superseded_sources.items()
         for row in citations.get(id, [])
         if row["says"] not in CLOSED_STATUSES  # a promoted lesson is cited as the lesson it became
     ]
@@ -118,12 +120,12 @@ def layout(data: Row, zone: Zone) -> Row:
         hint = "`kaizen S1 --title … --tier primary --url …` says what was read, and when."
         return document("Sources", [f"No source is locked here. {hint}", data["narrowed"]], [])
     sums = {name: sum(tier[name] for tier in tiers) for name in ("sources", "superseded", *MISSING)}
-    citing = data["standing_records"]
+    citing_count = data["standing_records"]
     lead = (
         f"{format_quantity(sums['sources'], 'source')} {'is' if sums['sources'] == 1 else 'are'} "
         f"locked, {format_count(sums['superseded'])} of them superseded. "
-        f"{format_quantity(citing, 'record')} still {'cites' if citing == 1 else 'cite'} a "
-        "superseded one."
+        f"{format_quantity(citing_count, 'record')} still "
+        f"{'cites' if citing_count == 1 else 'cite'} a superseded one."
     )
     numbers = facts(
         fact("Sources", sums["sources"]),
@@ -145,7 +147,7 @@ def layout(data: Row, zone: Zone) -> Row:
                 "number",
                 lambda row: format_duration(max(row["mean_age_days"], 0) * DAY_MS),
             ),
-            "Oldest read": ("whole", lambda row: zone.day(row["oldest"])),
+            "Oldest read": ("whole", lambda row: zone.format_day(row["oldest"])),
         },
     )
     return document(
@@ -155,7 +157,7 @@ def layout(data: Row, zone: Zone) -> Row:
             section("In numbers", numbers, chart, by_tier),
             section("Records that cite a superseded source", *_list_old_citations(data, zone)),
             section("Versions, the oldest first", _tabulate_versions(data["chains"], zone)),
-            section("Newest", _tabulate_newest(data, zone, sums["sources"])),
+            section("Newest", _tabulate_newest_sources(data, zone, sums["sources"])),
         ],
     )
 
@@ -181,10 +183,10 @@ def _draw_tiers(tiers: list[Row]) -> Row | None:
 
 
 def _list_old_citations(data: Row, zone: Zone) -> list[Row | None]:
-    """List the records that cite a superseded source, below what to do about them."""
+    """List the records that cite a superseded source, below advice on what to do."""
     items = [
         [
-            zone.day(row["at"]),
+            zone.format_day(row["at"]),
             row["kind"].replace("_", " "),
             Ref(row["id"]),
             add_tone(row["says"]),
@@ -205,16 +207,16 @@ def _list_old_citations(data: Row, zone: Zone) -> list[Row | None]:
 def _tabulate_versions(chains: list[list[Row]], zone: Zone) -> Row | None:
     """Tabulate the versions of each source and whether its content changed between them."""
     rows = []
-    for line, chain in enumerate(chains, 1):
-        for older, source in zip([None, *chain], chain, strict=False):
-            if older is None:
+    for chain_number, chain in enumerate(chains, 1):
+        for older_source, source in zip([None, *chain], chain, strict=False):
+            if older_source is None:
                 content = "the first"
-            elif not (source["content_hash"] and older["content_hash"]):
+            elif not (source["content_hash"] and older_source["content_hash"]):
                 content = "unknown"
             else:
-                is_same = source["content_hash"] == older["content_hash"]
+                is_same = source["content_hash"] == older_source["content_hash"]
                 content = "the same" if is_same else "changed"
-            rows.append({**source, "line": line, "content": content})
+            rows.append({**source, "line": chain_number, "content": content})
     return record_table(
         "The versions of each source, from the oldest to the current one",
         rows,
@@ -224,24 +226,24 @@ def _tabulate_versions(chains: list[list[Row]], zone: Zone) -> Row | None:
             "Version": ("", lambda row: clip_text(row["version"], 60)),
             "Tier": ("", "tier"),
             "Title": ("", lambda row: clip_text(row["title"], 120)),
-            "Read": ("whole", lambda row: zone.day(row["retrieved_at"])),
+            "Read": ("whole", lambda row: zone.format_day(row["retrieved_at"])),
             "Content": ("", "content"),
         },
     )
 
 
-def _tabulate_newest(data: Row, zone: Zone, total: int) -> Row | None:
+def _tabulate_newest_sources(data: Row, zone: Zone, total: int) -> Row | None:
     """Tabulate the newest sources with their age and the fields that are missing."""
-    now = zone.moment(data["at"])
+    now = zone.localize(data["at"])
 
     def format_age(row: Row) -> str:
-        age = now - zone.moment(row["retrieved_at"])
+        age = now - zone.localize(row["retrieved_at"])
         return format_duration(max(age.total_seconds(), 0) * 1000)
 
     def list_missing_fields(row: Row) -> str | None:
         fields = {"license": "license", "hash": "content_hash"}
-        missing = [name for name, field in fields.items() if not row[field]]
-        return ", ".join([*missing, *([] if get_version(row) else ["version"])]) or None
+        missing_fields = [name for name, field in fields.items() if not row[field]]
+        return ", ".join([*missing_fields, *([] if get_version(row) else ["version"])]) or None
 
     def get_version(row: Row) -> str | None:
         return row["version"] or row["commit_hash"]
@@ -260,7 +262,7 @@ def _tabulate_newest(data: Row, zone: Zone, total: int) -> Row | None:
             ),
             "Lacks": ("", list_missing_fields),
             "Age": ("number", format_age),
-            "Read": ("whole", lambda row: zone.day(row["retrieved_at"])),
+            "Read": ("whole", lambda row: zone.format_day(row["retrieved_at"])),
             "Where": ("", lambda row: clip_text(row["url"] or row["path"], 120)),
         },
         total - len(data["sources"]),

@@ -1,4 +1,4 @@
-"""R1 without --id: the tasks by status, those opened and done over time, and the blocked ones."""
+"""Report all tasks (R1 without --id): by status, over time, and which are blocked."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ FROM proof WHERE task_id IN (SELECT value FROM json_each(?)) AND test = 0 GROUP 
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
-    """Return the newest tasks with age, proofs and cost, the blocked ones, and the numbers."""
+    """Return the newest tasks with age, proofs and cost, the blocked tasks, and the counts."""
     condition, values = build_condition(db, "task", {**options, "scope": None})
     if options["scope"]:  # the current scope, which a revision may have changed
         condition += " AND seq IN (SELECT seq FROM task_state WHERE scope = ?)"
@@ -116,7 +116,7 @@ def _count_by_period(zone: Zone, **minutes: list[Row]) -> Row:
     for name, rows in minutes.items():
         days = series[name] = {}
         for row in rows:
-            day = zone.day(row["minute"] + ":00Z")
+            day = zone.format_day(row["minute"] + ":00Z")
             days[day] = days.get(day, 0) + row["number"]
     active_days = sorted(set().union(*series.values()))
     if not active_days:
@@ -144,7 +144,7 @@ def _count_by_period(zone: Zone, **minutes: list[Row]) -> Row:
 
 
 def layout(data: Row, zone: Zone) -> Row:
-    """Lay out the numbers, the throughput, the blocked tasks and the newest ones."""
+    """Lay out the numbers, the throughput, the blocked tasks and the newest tasks."""
     statuses, flow = data["statuses"], data["throughput"]
     total = sum(statuses.values())
     if not total:
@@ -167,8 +167,8 @@ def layout(data: Row, zone: Zone) -> Row:
         f"{format_count(sum(flow['opened']))} opened and {format_count(sum(flow['done']))} done "
         f"from {flow['periods'][0]} to {flow['periods'][-1]}.",
     )
-    blocked = _tabulate_blocked(data)
-    newest = record_table(
+    blocked_table = _tabulate_blocked(data)
+    task_table = record_table(
         "Tasks, the newest first",
         data["tasks"],
         {
@@ -177,7 +177,7 @@ def layout(data: Row, zone: Zone) -> Row:
             "Status": ("", lambda row: add_tone(row["status"])),
             "Priority": ("", lambda row: add_tone(row["priority"])),
             "Age": ("number", lambda row: format_duration(row["age_ms"])),
-            "Last change": ("whole", lambda row: zone.show(row["changed_at"])),
+            "Last change": ("whole", lambda row: zone.format_time(row["changed_at"])),
             "Proofs passed": ("number", "proofs_passed"),
             "failed": ("number", "proofs_failed"),
             "Cost": ("number", lambda row: format_dollars(row["cost_usd"])),
@@ -189,8 +189,8 @@ def layout(data: Row, zone: Zone) -> Row:
         [lead, data["narrowed"]],
         [
             section("In numbers", numbers, chart),
-            section("Blocked", blocked),
-            section("Newest", newest),
+            section("Blocked", blocked_table),
+            section("Newest", task_table),
         ],
     )
 

@@ -1,7 +1,7 @@
-"""R11: search the records of all kinds for some words, best match first.
+"""Search the records of all kinds for some words (R11), best match first.
 
 With --as-of, the report shows the records as they were then. The word index is always the current
-one, so a record that was revised later is found by its current words.
+one, so the search finds a record that was revised later only by its current words.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # A report contains the words of its own query, so reports are not searched.
 NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {IS_REPORT})"
 
-RANKED = (
+RANKING_EXPLANATION = (
     "A rare word counts more than a common one. A word counts four times in a title, twice in a "
     "summary, once elsewhere. Among equal matches the newest comes first."
 )
@@ -52,9 +52,9 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     ranking = rank_all_kinds(db, options["query"])
     times = _select_records(db, ranking.best, options)
     best = [record for record in ranking.best if record in times]
-    listed = best[: options["limit"]]
+    listed_records = best[: options["limit"]]
     records = {}
-    for name, seqs in _group_by_kind(listed).items():
+    for name, seqs in _group_by_kind(listed_records).items():
         kind = KINDS[name]
         sql = (
             f"SELECT seq, id, at, actor, substr({kind.title}, 1, 500) AS title, "
@@ -79,11 +79,12 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         "over_time": sum_by_period(
             [{"at": at, "hits": 1} for at in sorted(times.values())], zone, "month"
         ),
-        "records": [records[key] for key in listed],
+        "records": [records[key] for key in listed_records],
     }
 
 
 def _group_by_kind(records: Iterable[Record]) -> dict[str, list[int]]:
+    """Return {kind: [seq of each record]}."""
     groups: dict[str, list[int]] = {}
     for kind, seq in records:
         groups.setdefault(kind, []).append(seq)
@@ -113,7 +114,7 @@ def _select_records(db: Reader, records: Iterable[Record], options: Row) -> dict
 def layout(data: Row, zone: Zone) -> Row:
     """Lay out the hits by kind and by month, and the best records."""
     title = f"Topic: {clip_text(data['query'], 100)}"
-    listed = len(data["records"])
+    listed_count = len(data["records"])
     hits = data["hits"]
     if not hits:
         lead = (
@@ -123,11 +124,10 @@ def layout(data: Row, zone: Zone) -> Row:
         return document(title, [lead, data["narrowed"]], [])
     kinds = format_quantity(len(data["kinds"]), "kind")
     if data["at_least"]:
-        lead = (
-            f"The best {format_count(listed)} of at least {format_count(hits)} records of {kinds}."
-        )
-    elif listed < hits:
-        lead = f"The best {format_count(listed)} of {format_count(hits)} records of {kinds}."
+        best = f"The best {format_count(listed_count)} of at least {format_count(hits)}"
+        lead = f"{best} records of {kinds}."
+    elif listed_count < hits:
+        lead = f"The best {format_count(listed_count)} of {format_count(hits)} records of {kinds}."
     else:
         lead = f"{format_quantity(hits, 'record')} of {kinds}, the best first."
     order = list(SEARCHABLE)
@@ -147,15 +147,19 @@ def layout(data: Row, zone: Zone) -> Row:
         summary = " ".join(filter(None, [state, clip_text(row["text"])]))
         entries.append(
             {
-                "at": zone.day(row["at"]),
+                "at": zone.format_day(row["at"]),
                 "what": f"{_format_kind(row['kind'])}: {clip_text(row['title'], 200)}",
                 "by": row["actor"],
                 "refs": [LinkTarget(row["id"])],
                 "text": "\n".join(filter(None, [summary, row["inspect"]])),
             }
         )
-    hidden = hits - listed
-    note = f"{format_count(hidden)} more are not shown; --limit shows more." if hidden else ""
+    hidden_count = hits - listed_count
+    note = (
+        f"{format_count(hidden_count)} more are not shown; --limit shows more."
+        if hidden_count
+        else ""
+    )
     return document(
         title,
         [lead, data["narrowed"]],
@@ -163,7 +167,7 @@ def layout(data: Row, zone: Zone) -> Row:
             section("In numbers", facts(*numbers), chart),
             section(
                 "The best first",
-                paragraph(RANKED),
+                paragraph(RANKING_EXPLANATION),
                 story(entries),
                 paragraph(note) if note else None,
             ),
@@ -173,16 +177,17 @@ def layout(data: Row, zone: Zone) -> Row:
 
 def _draw_mentions(unit: str, periods: list[Row]) -> Row | None:
     """Return the chart of records per period."""
-    busiest = max(periods, key=lambda row: row["hits"])
+    busiest_period = max(periods, key=lambda row: row["hits"])
     return draw_bars(
         f"Records per {unit}",
         unit,
         "records",
         [row["label"] for row in periods],
         {"records": [row["hits"] for row in periods]},
-        f"Most in {busiest['label']}: {format_count(busiest['hits'])}.",
+        f"Most in {busiest_period['label']}: {format_count(busiest_period['hits'])}.",
     )
 
 
 def _format_kind(kind: str) -> str:
+    """Return the name of a kind as a label, such as: Task revision."""
     return kind.replace("_", " ").capitalize().replace("Irl", "IRL")

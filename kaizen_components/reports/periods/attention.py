@@ -95,7 +95,7 @@ LISTS = {
 def list_highlights(
     db: Reader, period: Period, scope: str | None, limit: int
 ) -> dict[str, list[Row]]:
-    """Return the lists of a period: flaky commands, dearest tasks, waivers, promotions."""
+    """Return the lists of a period: flaky commands, most expensive tasks, waivers, promotions."""
     limits = (period.since, period.until)
     return {
         name: fetch_scoped_rows(db, sql, limits, scope, condition, limit)
@@ -106,54 +106,56 @@ def list_highlights(
 def list_next_points(
     db: Reader, zone: Zone, period: Period, scope: str | None, data: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the first POINTS_MAX points, the most urgent first, each with its next command."""
+    """Return up to POINTS_MAX points to look at, the most urgent first, each with a command."""
     return list(islice(_find_points(db, zone, period, scope, data), POINTS_MAX))
 
 
 def _find_points(
     db: Reader, zone: Zone, period: Period, scope: str | None, data: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a point for each finding, the most urgent first: what is open, then what stood out."""
+    """Yield the points, the most urgent first: open problems, then what stood out in the period."""
     for row in fetch_scoped_rows(db, OBJECTION, (), scope, OF_TASK_OR_OWN):
         text = f"{row['conclusion']}: {_shorten(row['summary'])}."
         words = ["Q9", "--task-id", row["task_id"]] if row["task_id"] else ["Q7", "--id", row["id"]]
-        yield _point("bad", "Open objection", row, text, *words)
+        yield _make_point("bad", "Open objection", row, text, *words)
     for row in fetch_scoped_rows(db, BLOCKED, (), scope, "scope = ?"):
-        text = f"{_shorten(row['title'])}; since {zone.show(row['since'])}."
-        yield _point("warn", "Longest blocked", row, text, "W10", "--id", row["id"])
+        text = f"{_shorten(row['title'])}; since {zone.format_time(row['since'])}."
+        yield _make_point("warn", "Longest blocked", row, text, "W10", "--id", row["id"])
     for row in fetch_scoped_rows(db, STALE_CLAIM, (db.at,), scope, "scope = ?"):
-        until = f"{_shorten(row['holder'])} had claimed it until {zone.show(row['lease_until'])}"
+        until = (
+            f"{_shorten(row['holder'])} had claimed it until {zone.format_time(row['lease_until'])}"
+        )
         text = f"{_shorten(row['title'])}; {until}."
-        yield _point("warn", "Expired claim", row, text, "W10", "--id", row["id"])
+        yield _make_point("warn", "Expired claim", row, text, "W10", "--id", row["id"])
     for row in fetch_scoped_rows(db, OVERDUE, (db.at,), scope, "i.scope = ?"):
-        text = f"{_shorten(row['summary'])}; was due {zone.show(row['deadline'])}."
-        yield _point(
+        text = f"{_shorten(row['summary'])}; was due {zone.format_time(row['deadline'])}."
+        yield _make_point(
             "warn", "Prediction without an outcome", row, text, "I5", "--id", row["irl_id"]
         )
     for row in data["waivers"][:1]:
         words = ["W10" if row["gate"] == "done" else "L6", "--id", row["subject_id"]]
-        counted = {**row, "number": data["numbers"]["now"]["waivers"]}
-        yield _point("warn", "Waiver", counted, f"{_shorten(row['reason'])}.", *words)
+        waiver = {**row, "number": data["numbers"]["now"]["waivers"]}
+        yield _make_point("warn", "Waiver", waiver, f"{_shorten(row['reason'])}.", *words)
     for row in data["flakiest"][:1]:
         runs = f"{row['passed']:,} of {row['runs']:,} runs passed"
         trees = format_quantity(row["mixed"], "unchanged tree")
         text = f"{runs}, with both outcomes on {trees}." if row["mixed"] else f"{runs}."
         what = "Flaky command" if row["mixed"] else "Failing command"
         text = f"{_shorten(row['command'])}: {text}"
-        yield _point("warn", what, {}, text, "R4", "--since", period.since)
+        yield _make_point("warn", what, {}, text, "R4", "--since", period.since)
     for row in data["dearest"][:1]:
         kind = "task_id" if row["task_id"] else "trace_id"
         cost = f"{format_dollars(row['cost_usd'])}, {row['tokens']:,} tokens"
         text = f"{_shorten(row['title'] or row['trace_id'])}: {cost}."
         words = ["T3", "--" + kind.replace("_", "-"), row[kind]]
-        yield _point(None, "Most expensive", {"id": row["task_id"]}, text, *words)
+        yield _make_point(None, "Most expensive", {"id": row["task_id"]}, text, *words)
     for row in fetch_scoped_rows(db, UNPROMOTED, (), scope, "scope = ?"):
-        at = f"recorded {zone.show(row['at'])} with evidence, not a learning yet"
-        text = f"{_shorten(row['title'])}; {at}."
-        yield _point(None, "Gotcha to promote", row, text, "L2", "--id", row["id"])
+        note = f"recorded {zone.format_time(row['at'])} with evidence, not a learning yet"
+        text = f"{_shorten(row['title'])}; {note}."
+        yield _make_point(None, "Gotcha to promote", row, text, "L2", "--id", row["id"])
 
 
-def _point(tone: str | None, what: str, row: Row, text: str, *words: str) -> dict[str, Any]:
+def _make_point(tone: str | None, what: str, row: Row, text: str, *words: str) -> dict[str, Any]:
     """Return a point to look at; `words` are the arguments of its next command.
 
     Further rows of the same kind are only counted.

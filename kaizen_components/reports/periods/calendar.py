@@ -16,7 +16,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY = timedelta(days=1)
 LONGEST = {"week": 7 * DAY, "month": 31 * DAY, "year": 366 * DAY}
-UNTIL_YEARS = range(1990, 9998)  # even twice the largest --days before it are years from 1970 on
+UNTIL_YEARS = range(1990, 9998)  # twice the largest --days before it still begins after 1970
 BARS_MAX = 62  # a longer period has bars of several days
 
 
@@ -25,11 +25,11 @@ def resolve_period(
 ) -> dict[str, Any]:
     """Return the options of a report with an exact period, such as 2026-W46 for "this week"."""
     choices = {unit: name, "last": last, "days": days}
-    used = ["--" + option for option, value in choices.items() if value]
-    if len(used) > 1:
+    used_options = ["--" + option for option, value in choices.items() if value]
+    if len(used_options) > 1:
         raise Usage(
             "one_period",
-            f"{' and '.join(used)} choose more than one period.",
+            f"{' and '.join(used_options)} choose more than one period.",
             "A report covers one period.",
             "Use only one of these options.",
         )
@@ -47,19 +47,26 @@ def resolve_period(
             f"It must be in the years {UNTIL_YEARS.start} to {UNTIL_YEARS.stop - 1}.",
             "Use a date in this range.",
         )
-    exact: dict[str, Any] = {unit: None, "days": days, "until": until, "so_far": False}
+    exact_options: dict[str, Any] = {unit: None, "days": days, "until": until, "so_far": False}
     if days:
-        exact["until"] = until or zone.midnight(zone.today() + DAY)
+        exact_options["until"] = until or zone.find_day_start(zone.get_today() + DAY)
     else:
-        first = parse_period(unit, name) if name is not None else begin_period(unit, zone.today())
-        exact[unit] = name_period(unit, begin_period(unit, first - DAY) if last else first)
+        first = (
+            parse_period(unit, name) if name is not None else find_first_day(unit, zone.get_today())
+        )
+        exact_options[unit] = name_period(
+            unit, find_first_day(unit, first - DAY) if last else first
+        )
     is_relative = name is None and until is None  # depends on today, such as "this week"
-    return {**exact, "so_far": so_far or (is_relative and is_under_way(zone, exact))}
+    return {
+        **exact_options,
+        "so_far": so_far or (is_relative and is_under_way(zone, exact_options)),
+    }
 
 
-def is_under_way(zone: Zone, exact: dict[str, Any]) -> bool:
+def is_under_way(zone: Zone, exact_options: dict[str, Any]) -> bool:
     """Return whether the period ends in the future."""
-    return ids.format_time(ids.now_ms()) < Period(zone, exact, "").until
+    return ids.format_time(ids.now_ms()) < Period(zone, exact_options, "").until
 
 
 def parse_period(unit: str, name: Any) -> date:
@@ -83,7 +90,7 @@ def parse_period(unit: str, name: Any) -> date:
         ) from None
 
 
-def begin_period(unit: str, day: date) -> date:
+def find_first_day(unit: str, day: date) -> date:
     """Return the first day of the day, week, month or year that contains `day`."""
     if unit == "week":
         return day - DAY * day.weekday()
@@ -110,23 +117,26 @@ class Period:
         self.unit = next(name for name in UNITS if name in options)
         self.days = options["days"]
         if self.days:
-            self.last = (zone.moment(options["until"]) - timedelta(microseconds=1)).date()
+            self.last = (zone.localize(options["until"]) - timedelta(microseconds=1)).date()
             self.first = self.last - DAY * (self.days - 1)
             self.before_first = self.first - DAY * self.days
         else:
             self.first = parse_period(self.unit, options[self.unit])
-            self.last = begin_period(self.unit, self.first + LONGEST[self.unit]) - DAY
-            self.before_first = begin_period(self.unit, self.first - DAY)
-        self.since, self.until = zone.midnight(self.first), zone.midnight(self.last + DAY)
-        self.before_since, self.before_until = zone.midnight(self.before_first), self.since
+            self.last = find_first_day(self.unit, self.first + LONGEST[self.unit]) - DAY
+            self.before_first = find_first_day(self.unit, self.first - DAY)
+        self.since, self.until = (
+            zone.find_day_start(self.first),
+            zone.find_day_start(self.last + DAY),
+        )
+        self.before_since, self.before_until = zone.find_day_start(self.before_first), self.since
         self.days_so_far: int | None = None
         self.is_cut = bool(options["so_far"]) and self.since <= at < self.until
         if self.is_cut:
-            now = zone.moment(at)
-            passed = now.date() - self.first
-            self.days_so_far = passed.days + 1
-            cut = datetime.combine(self.before_first + passed, now.time(), zone.info)
-            cut_ms = round(cut.astimezone(UTC).timestamp() * 1000)
+            now = zone.localize(at)
+            elapsed = now.date() - self.first
+            self.days_so_far = elapsed.days + 1
+            cut_time = datetime.combine(self.before_first + elapsed, now.time(), zone.info)
+            cut_ms = round(cut_time.astimezone(UTC).timestamp() * 1000)
             self.before_until = min(ids.format_time(cut_ms), self.since)
         self.name = self._name_days(self.first, self.last)
         self.before_name = self._name_days(self.before_first, self.first - DAY)
@@ -139,12 +149,12 @@ class Period:
 
     @property
     def step(self) -> str:
-        """Return the length of one bar of a chart: month, day, 7 days or 30 days."""
+        """Return the time that one bar of a chart covers: month, day, 7 days or 30 days."""
         if self.days is None or self.days <= BARS_MAX:
             return "month" if self.unit == "year" and not self.days else "day"
         return "7 days" if self.days <= BARS_MAX * 7 else "30 days"
 
-    def steps(self) -> list[date]:
+    def list_bar_days(self) -> list[date]:
         """Return the first day of each bar."""
         if self.step == "month":
             return [date(self.first.year, number, 1) for number in range(1, 13)]
@@ -154,16 +164,18 @@ class Period:
             for offset in range(0, (self.last - self.first).days + 1, size)
         ]
 
-    def labels(self) -> list[str]:
+    def list_labels(self) -> list[str]:
         """Return the label of each bar: Jan, Mon 9, 28 or 11-15."""
         if self.step == "month":
             return list(MONTHS)
         if self.days:
-            return [str(day)[5:] if self.step == "day" else str(day) for day in self.steps()]
+            return [
+                str(day)[5:] if self.step == "day" else str(day) for day in self.list_bar_days()
+            ]
         if self.unit == "week":
-            return [f"{WEEKDAYS[day.weekday()]} {day.day}" for day in self.steps()]
-        return [str(day.day) for day in self.steps()]
+            return [f"{WEEKDAYS[day.weekday()]} {day.day}" for day in self.list_bar_days()]
+        return [str(day.day) for day in self.list_bar_days()]
 
-    def limits(self) -> list[str]:
+    def list_bar_starts(self) -> list[str]:
         """Return the UTC time at which each bar begins, in the format of records."""
-        return [self.zone.midnight(day) for day in self.steps()]
+        return [self.zone.find_day_start(day) for day in self.list_bar_days()]

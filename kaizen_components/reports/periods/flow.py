@@ -1,4 +1,4 @@
-"""Count the tasks of a period and of the one before: opened, done, reopened, lead time, open.
+"""Count the tasks of a period and of the previous one: opened, done, reopened, lead time, open.
 
 The queries group rows by the hour, in UTC. `BarIndex` assigns each hour to a day or month in the
 reader's timezone. Every table is read once.
@@ -110,7 +110,7 @@ def fetch_scoped_rows(
 ) -> list[Row]:
     """Return the rows of a query; with `scope`, only those that match `condition`.
 
-    `before` and `after` are the other values of the query, around those of the condition.
+    `before` and `after` are the values of the query before and after those of the condition.
     """
     values = [scope] * condition.count("?") if scope else []
     query = sql.format(condition=condition if scope else "1")
@@ -120,16 +120,16 @@ def fetch_scoped_rows(
 class BarIndex:
     """Finds the bar of a period that a time belongs to.
 
-    Times are given as keys: the UTC hour, and 1 if the minute is at or after the one at which local
-    days begin, else 0. That minute is 00 in most zones, 30 or 15 in some.
+    Times are given as keys: the UTC hour, and 1 if the minute is at or after that at which local
+    days begin, else 0. Local days begin at minute 00 in most zones, 30 or 15 in some.
     """
 
     def __init__(self, period: Period) -> None:
-        limits = period.limits()
+        limits = period.list_bar_starts()
         self.minute = max(limit[MINUTE] for limit in limits)
-        self.limits = [self.key(limit) for limit in limits]
+        self.limits = [self.make_key(limit) for limit in limits]
 
-    def key(self, at: str) -> str:
+    def make_key(self, at: str) -> str:
         """Return the key of a time, as the queries compute it."""
         return at[:HOUR_CHARS] + str(int(at[MINUTE] >= self.minute))
 
@@ -137,13 +137,13 @@ class BarIndex:
         """Return the index of the bar that contains the key."""
         return bisect_right(self.limits, key) - 1
 
-    def empty(self) -> list[Any]:
+    def make_zeros(self) -> list[Any]:
         """Return a zero for each bar."""
         return [0] * len(self.limits)
 
 
 class TaskFlow:
-    """The task numbers of a period and of the one before.
+    """The task numbers of a period and of the previous period.
 
     `parts` has the numbers, `bars` the series for charts, `at_start` the sums at the beginning.
     """
@@ -151,24 +151,24 @@ class TaskFlow:
     def __init__(self, db: Reader, period: Period, scope: str | None) -> None:
         self.index = BarIndex(period)
         names = ("opened", "done", "reopened", "canceled")
-        self.bars: dict[str, list[int]] = {name: self.index.empty() for name in names}
+        self.bars: dict[str, list[int]] = {name: self.index.make_zeros() for name in names}
         self.parts: dict[str, dict[str, Any]] = {
             part: dict.fromkeys((*names, "rework"), 0) for part in PARTS
         }
         self.lead_classes = dict.fromkeys(LEAD_CLASSES, 0)
-        self._changes = {name: self.index.empty() for name in CLOSED}
+        self._changes = {name: self.index.make_zeros() for name in CLOSED}
         self._changes_before = {part: dict.fromkeys(CLOSED, 0) for part in ("before", "between")}
         limits = (
             period.since, self.index.minute, period.before_until, period.before_since, period.until
         )  # fmt: skip
-        opened = dict.fromkeys(("earlier", "before", "between"), 0)
+        opened_counts = dict.fromkeys(("earlier", "before", "between"), 0)
         for row in fetch_scoped_rows(db, STARTED, limits, scope, OF_TASK):
-            if row["key"] in opened:
-                opened[row["key"]] = row["number"]
+            if row["key"] in opened_counts:
+                opened_counts[row["key"]] = row["number"]
             else:
                 self.bars["opened"][self.index.find_bar(row["key"])] += row["number"]
         self.parts["now"]["opened"] = sum(self.bars["opened"])
-        self.parts["before"]["opened"] = opened["before"]
+        self.parts["before"]["opened"] = opened_counts["before"]
         limits = (
             period.since, period.until, period.before_since, period.before_until, self.index.minute
         )  # fmt: skip
@@ -177,10 +177,10 @@ class TaskFlow:
         # Add up the changes to get the open, done and canceled tasks after each bar.
         sums = fetch_scoped_rows(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
         sums = {name: (sums[name] or 0) + self._changes_before["before"][name] for name in CLOSED}
-        tasks = opened["earlier"] + opened["before"]
+        tasks = opened_counts["earlier"] + opened_counts["before"]
         self.parts["before"]["open_at_end"] = tasks - sum(sums.values())
         sums = {name: sums[name] + self._changes_before["between"][name] for name in CLOSED}
-        tasks += opened["between"]
+        tasks += opened_counts["between"]
         self.at_start = {**sums, "open": tasks - sum(sums.values())}
         self.bars.update({f"{name}_standing": [] for name in ("open", *CLOSED)})
         for index, number in enumerate(self.bars["opened"]):
@@ -197,7 +197,7 @@ class TaskFlow:
         """Add one row of CHANGES to the numbers and bars.
 
         The columns a to d of a "step" are reopened, canceled and the changes of the numbers of done
-        and of canceled tasks. Other rows use one to three of them.
+        and of canceled tasks. Other rows use only the first one to three columns.
         """
         part = row["part"]
         numbers = self.parts.get(part, {})

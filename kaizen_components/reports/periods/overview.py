@@ -1,4 +1,4 @@
-"""Lay out R8, R9 and R10: numbers, what to look at next, charts and tables."""
+"""Lay out the reports on a period (R8, R9, R10): numbers, next points, charts and tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..engine.document import (
 if TYPE_CHECKING:
     from ..engine.zone import Zone
 
-COUNTED = (
+COUNTING_RULES = (
     "Opened: tasks started. Done: tasks that became done, once each. Reopened: changes from "
     "done or canceled back to open, active or blocked.",
     "Lead time: from the start of a task to the last time it became done in the period. Half of "
@@ -101,7 +101,7 @@ def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
         section("Cost", *_list_costs(data)),
         section("Lessons and waivers", *_list_decisions(data, zone)),
         section("Predictions", calibration.build_block(data["calibration"], caption)),
-        section("How it is counted", points(list(COUNTED))),
+        section("How it is counted", points(list(COUNTING_RULES))),
     ]
     return document(title, _write_lead(data, zone), sections)
 
@@ -127,8 +127,8 @@ def _write_lead(data: dict[str, Any], zone: Zone) -> list[str]:
     part = ""
     if before["same_part"]:
         days = f"{period['days_so_far']} of {period['days']} days"
-        lead.append(f"So far: {days}, up to {zone.show(data['newest'])}.")
-        part = f", the same part of it, up to {zone.show(before['until'])}"
+        lead.append(f"So far: {days}, up to {zone.format_time(data['newest'])}.")
+        part = f", the same part of it, up to {zone.format_time(before['until'])}"
     lead.append(f"Before means {before['name']}{part}.")
     return lead + ([f"Only scope {data['scope']}."] if data["scope"] else [])
 
@@ -149,7 +149,7 @@ def _list_points(data: dict[str, Any], zone: Zone) -> list[Block | None]:
         what = Tone(point["what"], point["tone"]) if point["tone"] else point["what"]
         id = [Ref(point["id"])] if point["id"] else []
         items.append([what, "–", point["text"], *id, "→", Code(point["command"])])
-    as_of = f"As of {zone.show(data['newest'])}, each with the next command."
+    as_of = f"As of {zone.format_time(data['newest'])}, each with the next command."
     return [paragraph(as_of), points(items)]
 
 
@@ -162,8 +162,8 @@ def _label_axis(data: dict[str, Any]) -> str:
 def _draw_flow(data: dict[str, Any]) -> list[Block | None]:
     """Return charts of throughput, cumulative flow and lead time.
 
-    The flow subtracts the lowest number of done and of canceled tasks. Otherwise the open tasks
-    would be too thin to see.
+    The cumulative flow subtracts the lowest number of done and of canceled tasks. Otherwise the
+    open tasks would be too thin to see.
     """
     now, bars, start = data["numbers"]["now"], data["bars"], data["at_start"]
     axis, labels = _label_axis(data), data["labels"]
@@ -274,7 +274,7 @@ def _list_decisions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     rows = [
         [
             LinkTarget(row["id"]),
-            zone.show(row["at"]),
+            zone.format_time(row["at"]),
             row["kind"],
             clip_text(row["title"]),
             Ref(row["came_from"]),
@@ -282,13 +282,13 @@ def _list_decisions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
         ]
         for row in data["promoted"]
     ]
-    left = now["promoted"] - len(rows)
-    promoted = table("Lessons promoted, the newest first", columns, rows, left)
+    omitted_count = now["promoted"] - len(rows)
+    promotion_table = table("Lessons promoted, the newest first", columns, rows, omitted_count)
     columns = {"Waiver": "", "When": "whole", "Gate": "", "Of": "", "Reason": "", "By": ""}
     rows = [
         [
             LinkTarget(row["id"]),
-            zone.show(row["at"]),
+            zone.format_time(row["at"]),
             row["gate"],
             Ref(row["subject_id"]),
             clip_text(row["reason"]),
@@ -296,5 +296,5 @@ def _list_decisions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
         ]
         for row in data["waivers"]
     ]
-    left = now["waivers"] - len(rows)
-    return [promoted, table("Waivers, the newest first", columns, rows, left)]
+    omitted_count = now["waivers"] - len(rows)
+    return [promotion_table, table("Waivers, the newest first", columns, rows, omitted_count)]

@@ -1,4 +1,4 @@
-"""R8, R9 and R10: a week, month, year or the last N days, compared with the period before."""
+"""Report on a week, month, year or some days (R8, R9, R10), compared with the period before."""
 
 from __future__ import annotations
 
@@ -29,12 +29,16 @@ def report_period(
     **options: Any,
 ) -> dict[str, Any]:
     """Publish the report of a period. Its footer names the exact period, not "this week"."""
-    exact = resolve_period(unit, output.zone, name, last, days, until, so_far)
-    if name is not None and not exact["so_far"] and is_under_way(output.zone, exact):
+    exact_options = resolve_period(unit, output.zone, name, last, days, until, so_far)
+    if (
+        name is not None
+        and not exact_options["so_far"]
+        and is_under_way(output.zone, exact_options)
+    ):
         output.store.notes.append(
             f"This {unit} is not over. Use --so-far to compare it with the same part of the {unit} before."
         )
-    return output.publish(gather, layout, **exact, **options)
+    return output.publish(gather, layout, **exact_options, **options)
 
 
 def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +66,7 @@ def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
         "newest": db.at if db.value(ANY_RECORD) else None,
         "scope": scope,
         "numbers": {part: {**tasks.parts[part], **tally.parts[part]} for part in tasks.parts},
-        "labels": period.labels(),
+        "labels": period.list_labels(),
         "bars": {**tasks.bars, **tally.bars},
         "at_start": tasks.at_start,
         "lead_classes": tasks.lead_classes,

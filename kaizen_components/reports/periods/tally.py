@@ -48,7 +48,7 @@ ORDER BY o.seq"""
 
 
 class Tally:
-    """The other numbers of a period (`now`) and of the one `before`, and the series in `bars`."""
+    """The numbers of a period (`now`) and of the period `before`; `bars` has series for charts."""
 
     def __init__(self, db: Reader, period: Period, scope: str | None) -> None:
         self.index = BarIndex(period)
@@ -56,16 +56,16 @@ class Tally:
         self.verdicts: dict[str, list[int]] = {}
         limits = (period.before_since, period.until, period.before_until, period.since)
 
-        def fetch(sql: str, condition: str) -> list[Row]:
-            """Return the rows of both periods; VERDICTS and SPANS group this one by bar."""
+        def fetch_rows(sql: str, condition: str) -> list[Row]:
+            """Return the rows of both periods; VERDICTS and SPANS group this period by bar."""
             is_by_bar = sql in (VERDICTS, SPANS)
             begin = (period.since, self.index.minute) if is_by_bar else (period.since,)
             return fetch_scoped_rows(db, sql, (*begin, *limits), scope, condition)
 
-        self._count_verdicts(fetch(VERDICTS, OF_TASK_OR_OWN))
+        self._count_verdicts(fetch_rows(VERDICTS, OF_TASK_OR_OWN))
         before = {"tokens": 0, "cost_usd": 0.0}  # sums of the spans of the period before
-        self.bars: dict[str, list[Any]] = {name: self.index.empty() for name in before}
-        for row in fetch(SPANS, OF_TASK):
+        self.bars: dict[str, list[Any]] = {name: self.index.make_zeros() for name in before}
+        for row in fetch_rows(SPANS, OF_TASK):
             if row["key"] == "before":
                 before = {name: row[name] for name in before}
                 continue
@@ -75,24 +75,24 @@ class Tally:
         self.parts["before"].update(tokens=before["tokens"], cost_usd=round(before["cost_usd"], 6))
         self.parts["now"].update(tokens=sum(self.bars["tokens"]), cost_usd=round(fsum(costs), 6))
         self.proofs: dict[str, dict[str, dict[str, int]]] = {part: {} for part in PARTS}
-        for row in fetch(PROOFS, OF_TASK):
+        for row in fetch_rows(PROOFS, OF_TASK):
             self.proofs[row["part"]].setdefault(row["tier"], {})[row["outcome"]] = row["number"]
         for part, numbers in self.parts.items():
             for tier in ("witnessed", "reported"):
                 outcomes = self.proofs[part].get(tier, {})
                 numbers[f"proofs_{tier}"] = sum(outcomes.values())
             numbers.update(waivers=0, promoted=0, gotchas=0)
-        for row in fetch(WAIVERS, OF_TASK):
+        for row in fetch_rows(WAIVERS, OF_TASK):
             self.parts[row["part"]]["waivers"] = row["number"]
-        for row in fetch(LESSONS, "scope = ?"):
+        for row in fetch_rows(LESSONS, "scope = ?"):
             self.parts[row["part"]].update(promoted=row["promoted"], gotchas=row["gotchas"])
-        closed: dict[str, list[tuple[float, bool]]] = {part: [] for part in PARTS}
-        for row in fetch(PREDICTIONS, "i.scope = ?"):
-            closed[row["part"]].append((row["probability"], bool(row["happened"])))
-        for part, pairs in closed.items():
+        predictions: dict[str, list[tuple[float, bool]]] = {part: [] for part in PARTS}
+        for row in fetch_rows(PREDICTIONS, "i.scope = ?"):
+            predictions[row["part"]].append((row["probability"], bool(row["happened"])))
+        for part, pairs in predictions.items():
             brier = calibration.compute_scores(pairs)["brier"]
             self.parts[part].update(predictions=len(pairs), brier=brier)
-        self.calibration = calibration.group_predictions(closed["now"])
+        self.calibration = calibration.group_predictions(predictions["now"])
 
     def _count_verdicts(self, rows: list[Row]) -> None:
         """Count the verdicts of both periods, by bar and conclusion, and their pass rates."""
@@ -104,10 +104,10 @@ class Tally:
             part = "before" if row["key"] == "before" else "now"
             counts[part][name] = counts[part].get(name, 0) + number
             if part == "now":
-                bars = self.verdicts.setdefault(name, self.index.empty())
+                bars = self.verdicts.setdefault(name, self.index.make_zeros())
                 bars[self.index.find_bar(row["key"])] += number
         for part, conclusions in counts.items():
             total = sum(conclusions.values())
-            passed = sum(conclusions.get(name, 0) for name in PASSING)
-            rate = round(passed / total, 4) if total else None
+            passed_count = sum(conclusions.get(name, 0) for name in PASSING)
+            rate = round(passed_count / total, 4) if total else None
             self.parts[part].update(verdicts=total, pass_rate=rate)

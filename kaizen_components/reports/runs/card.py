@@ -38,7 +38,7 @@ PHASES = {  # what a step without a verdict waits for
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
-    """Return what the card and the page both show."""
+    """Return the data that the card and the page share."""
     run = db.find("run", options["id"])
     options["id"] = run["id"]
     return show.build_card(db, run)
@@ -52,13 +52,13 @@ def format_card(card: Row, zone: Zone, width: int | None = None) -> str:
     label = max(map(len, facts))
     rows = []
     for name, value in facts.items():
-        first, *others = _wrap(value, width - label - 2)
+        first, *others = _wrap_text(value, width - label - 2)
         rows += [f"{name:<{label}}  {first}", *(" " * (label + 2) + line for line in others)]
     blocks = [
-        [*_wrap(describe_outcome(card), width), *_wrap(request, width, "  ")],
+        [*_wrap_text(describe_outcome(card), width), *_wrap_text(request, width, "  ")],
         _list_gates(card["gates"], width),
         rows,
-        _wrap(suggest_next_step(card), width),
+        _wrap_text(suggest_next_step(card), width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -88,7 +88,7 @@ def suggest_next_step(card: Row) -> str:
 
 
 def _list_gates(gates: list[Row], width: int) -> list[str]:
-    """List each gate with its verdict and time; a failed one with its first finding."""
+    """List each gate with its verdict and time; a failed gate also with its first finding."""
     if not gates:
         return ["No gate has given a verdict yet."]
     places = [f"{gate['step']} {gate['attempt']}" for gate in gates]
@@ -106,52 +106,57 @@ def _list_gates(gates: list[Row], width: int) -> list[str]:
                 where = f"{first['path']}:{first['line']}" if has_line else first["path"]
                 parts = ": ".join(filter(None, (where, first["rule"], first["text"])))
                 text = clip_text(parts, FINDING_CHARS_MAX) or ""
-            lines += _wrap(text, width, " " * (place_width + 4))
+            lines += _wrap_text(text, width, " " * (place_width + 4))
     return lines
 
 
 def _describe_facts(card: Row, zone: Zone) -> dict[str, str]:
     """Return {label: value}. A missing number is shown as `unknown`, never as 0."""
-    tokens = f"{format_known(card['tokens_in'])} tokens in, {format_known(card['tokens_out'])} out"
+    tokens = (
+        f"{format_if_known(card['tokens_in'])} tokens in, {format_if_known(card['tokens_out'])} out"
+    )
     attempts = card["build_attempts"]
-    unknown = card["usage_unknown"]
+    unknown_count = card["usage_unknown"]
     facts = {
         "run": card["id"] + (" (a test record)" if card["test"] else ""),
         "task": card["task_id"],
-        "begun": f"{zone.show(card['at'])} {zone.name}, {card['protocol']} on {card['repo']}",
+        "begun": f"{zone.format_time(card['at'])} {zone.name}, {card['protocol']} on {card['repo']}",
         "took": format_seconds(card["seconds"])
         + (f", {format_quantity(attempts, 'build attempt')}" if attempts else "")
         + f", {tokens}, {_format_cost(card['cost_usd'])}"
-        + (f"; {format_quantity(unknown, 'answer')} without usage" if unknown else ""),
+        + (f"; {format_quantity(unknown_count, 'answer')} without usage" if unknown_count else ""),
     }
     if card["rejected_answers"] and card["outcome"] is not None:
         facts["rejected"] = (
             f"{format_quantity(card['rejected_answers'], 'answer')}, "
-            f"{format_known(card['rejected_tokens'])} tokens, "
+            f"{format_if_known(card['rejected_tokens'])} tokens, "
             f"{_format_cost(card['rejected_cost_usd'])}"
         )
     if "reviewed_by" in card:
         is_author = card["reviewed_by_author"]
-        built = ", who built it too: only the gates are independent here" if is_author else ""
-        facts["reviewed by"] = card["reviewed_by"] + built
+        author_note = ", who built it too: only the gates are independent here" if is_author else ""
+        facts["reviewed by"] = card["reviewed_by"] + author_note
     if card.get("branch"):
         facts["branch"] = card["branch"]
     if card.get("branch") or card.get("applied"):
         facts["in the tree"] = "yes" if card.get("applied") else "no"
     if card.get("holder"):
-        facts["driven by"] = f"{card['holder']}, at most until {zone.show(card['until'])}"
+        facts["driven by"] = f"{card['holder']}, at most until {zone.format_time(card['until'])}"
     return {name: value for name, value in facts.items() if value}
 
 
-def format_known(value: int | None) -> str:
+def format_if_known(value: int | None) -> str:
+    """Format a number; None as `unknown`."""
     return UNKNOWN if value is None else format_count(value)
 
 
 def _format_cost(usd: float | None) -> str:
+    """Format a cost; None as `cost unknown`."""
     return f"cost {UNKNOWN}" if usd is None else format_dollars(usd)
 
 
 def format_seconds(value: float | None) -> str:
+    """Format seconds as a duration; None as `unknown`."""
     return UNKNOWN if value is None else format_duration(value * 1000)
 
 
@@ -181,14 +186,17 @@ def format_runs(data: Row, width: int | None = None) -> str:
     lines.append(f"  {'stage':<{name_width}}  {'passes':>8}  judged  runs")
     for name, row in zip(names, data["stages"], strict=True):
         numbers = f"{format_percent(row['pass_rate']):>8}  {row['judged']:>6,}  {row['runs']:>4,}"
-        undecided = f"  ({row['undecided']:,} could not be decided)" if row["undecided"] else ""
-        lines.append(f"  {name:<{name_width}}  {numbers}{undecided}")
+        undecided_note = (
+            f"  ({row['undecided']:,} could not be decided)" if row["undecided"] else ""
+        )
+        lines.append(f"  {name:<{name_width}}  {numbers}{undecided_note}")
     if data["flakiest"]:
         lines.append(f"The flakiest stage is {data['flakiest']}.")
     return "\n".join(lines)
 
 
 def _format_run(id: str, outcome: str, duration: str, request: str, width: int) -> str:
+    """Return one line of the list of runs, cut at `width` columns."""
     line = f"{id:<34}  {cut_line(outcome, 11):<11}  {duration:>8}  {escape_invisible(request)}"
     return cut_line(line, width).rstrip()
 
@@ -251,7 +259,7 @@ def format_protocol(data: Row) -> str:
 
 
 def format_protocols(data: Row) -> str:
-    """List the protocols. For one that cannot be run, name the command that shows its faults."""
+    """List the protocols. If one cannot be run, name the command that shows its faults."""
     lines = []
     name_width = max(len(row["name"]) for row in data["protocols"])
     for row in data["protocols"]:
@@ -265,10 +273,11 @@ def format_protocols(data: Row) -> str:
 
 
 def _measure_terminal() -> int:
+    """Return the width of the terminal, between WIDTH_MIN and WIDTH_MAX."""
     return min(max(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MIN), WIDTH_MAX)
 
 
-def _wrap(text: str, width: int, indent: str = "") -> list[str]:
+def _wrap_text(text: str, width: int, indent: str = "") -> list[str]:
     """Break a text into lines. A command in backticks stays on one line, so it can be copied."""
     lines: list[str] = []
     for word in _split_words(escape_invisible(" ".join(text.split())), width - len(indent)):
@@ -280,11 +289,11 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def _split_words(text: str, width: int) -> Iterator[str]:
-    """Yield the words. Split one that is wider than a line, unless it is a command in backticks."""
+    """Yield the words. Split a word wider than `width`, unless it is a command in backticks."""
     parts = text.split("`")
     if len(parts) % 2:
         text = "`".join(
-            part.replace(" ", "\0") if at % 2 else part for at, part in enumerate(parts)
+            part.replace(" ", "\0") if index % 2 else part for index, part in enumerate(parts)
         )
     for word in text.split(" "):
         if "\0" in word:

@@ -1,4 +1,4 @@
-"""P8: two drivers, models, protocols or sets of runs on the same requests, side by side."""
+"""Compare two drivers, models, protocols or sets of runs on the same requests (P8)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SIDE_FORMS = (
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
-    """Return both sides in numbers, over the requests that both have."""
+    """Return the numbers of both sides, over the requests that both sides have."""
     runs = [_measure_run(db, run) for run in db.rows(ENDED)]
     trees: dict[str, set[str]] = {}
     for run in runs:
@@ -58,8 +58,8 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         run["where"] = " ".join(filter(None, (origins[run["repo"]], run["function"])))
     all_runs = {side: _select_runs(db, runs, options[side], side) for side in ("left", "right")}
     requests = {side: set(map(_get_request, runs)) for side, runs in all_runs.items()}
-    shared = requests["left"] & requests["right"]
-    if not shared:
+    shared_requests = requests["left"] & requests["right"]
+    if not shared_requests:
         left_runs = format_quantity(len(all_runs["left"]), "run")
         raise NotFound(
             "nothing_to_compare",
@@ -68,7 +68,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
             "Run the same request on the same repository for both sides: `P1`.",
         )
     sides = {
-        side: [run for run in runs if _get_request(run) in shared]
+        side: [run for run in runs if _get_request(run) in shared_requests]
         for side, runs in all_runs.items()
     }
     ids = {side: {run["id"] for run in runs} for side, runs in sides.items()}
@@ -88,7 +88,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
                     for side, runs in sides.items()
                 },
             }
-            for text, where in sorted(shared)
+            for text, where in sorted(shared_requests)
         ],
         "left_out": {side: len(all_runs[side]) - len(sides[side]) for side in sides},
         "on_both": len(ids["left"] & ids["right"]),
@@ -104,17 +104,19 @@ def _find_origins(trees: dict[str, set[str]]) -> dict[str, str]:
     """Return {repository: first repository of its group}. Clones share a tree and form a group."""
     groups: list[tuple[list[str], set[str]]] = []
     for repo, repo_trees in trees.items():
-        related = [group for group in groups if group[1] & repo_trees]
-        clones = [name for names, _ in related for name in names]
-        groups = [group for group in groups if group not in related]
-        groups.append(([*clones, repo], repo_trees.union(*(others for _, others in related))))
+        related_groups = [group for group in groups if group[1] & repo_trees]
+        clones = [name for names, _ in related_groups for name in names]
+        groups = [group for group in groups if group not in related_groups]
+        groups.append(
+            ([*clones, repo], repo_trees.union(*(others for _, others in related_groups)))
+        )
     return {name: names[0] for names, _ in groups for name in names}
 
 
 def _select_runs(db: Reader, runs: list[Row], selector: str, side: str) -> list[Row]:
     """Return the runs that a side selects, either by KEY=VALUE or by their ids."""
-    key, equals, value = selector.partition("=")
-    if not equals:
+    key, separator, value = selector.partition("=")
+    if not separator:
         ids = [db.find("run", ref.strip())["id"] for ref in selector.split(",") if ref.strip()]
         return [run for run in runs if run["id"] in ids]
     if key == "version" and 0 < len(value) < VERSION_CHARS_MIN:
@@ -141,7 +143,7 @@ def _select_runs(db: Reader, runs: list[Row], selector: str, side: str) -> list[
 
 
 def _measure_run(db: Reader, run: Row) -> Row:
-    """Return the numbers of one run that are compared."""
+    """Return the numbers by which one run is compared."""
     events = ledger.load_events(db, run)
     state = json.loads(run["state"])
     gates = {name for name, step in ledger.load_protocol(run).steps.items() if step.kind == "gate"}
@@ -171,7 +173,7 @@ def _measure_run(db: Reader, run: Row) -> Row:
 
 def _summarize_side(runs: list[Row]) -> Row:
     """Return the totals and means over the runs of one side."""
-    accepted = sum(run["outcome"] == "accepted" for run in runs)
+    accepted_count = sum(run["outcome"] == "accepted" for run in runs)
     tokens = [
         None
         if None in (run["tokens_in"], run["tokens_out"])
@@ -182,13 +184,13 @@ def _summarize_side(runs: list[Row]) -> Row:
     versions = {f"{run['protocol']} {run['version'][:VERSION_CHARS_SHOWN]}" for run in runs}
     return {
         "runs": len(runs),
-        "accepted": accepted,
-        "accepted_interval": compute_share_interval(accepted, len(runs)),
+        "accepted": accepted_count,
+        "accepted_interval": compute_share_interval(accepted_count, len(runs)),
         "caught": sum(run["caught"] for run in runs),
         "refused": sum(run["refused"] for run in runs),
-        "rounds": _average([run["rounds"] for run in runs]),
-        "tokens": _average(tokens),
-        **{name: _average([run[name] for run in runs]) for name in means},
+        "rounds": _compute_average([run["rounds"] for run in runs]),
+        "tokens": _compute_average(tokens),
+        **{name: _compute_average([run[name] for run in runs]) for name in means},
         "replayed": sum(run["replayed"] is not None for run in runs),
         "replayed_same": sum(run["replayed"] == 1 for run in runs),
         "models": sorted({model for run in runs for model in run["models"]}),
@@ -196,13 +198,13 @@ def _summarize_side(runs: list[Row]) -> Row:
     }
 
 
-def _average(values: list[float | None]) -> Row:
+def _compute_average(values: list[float | None]) -> Row:
     """Return the mean of the known values, its interval, and how many values are unknown."""
-    known = [value for value in values if value is not None]
+    known_values = [value for value in values if value is not None]
     return {
-        "mean": round(mean(known), 6) if known else None,
-        "interval": compute_mean_interval(known),
-        "unknown": len(values) - len(known),
+        "mean": round(mean(known_values), 6) if known_values else None,
+        "interval": compute_mean_interval(known_values),
+        "unknown": len(values) - len(known_values),
     }
 
 
@@ -262,11 +264,12 @@ def _describe_request(request: Row) -> list[str | None]:
 
 
 def _build_sum_cell(name: str) -> Cell:
+    """Return a function that formats the sum of a value and the number of runs."""
     return lambda side: f"{format_count(side[name])} in {format_quantity(side['runs'], 'run')}"
 
 
 def _build_mean_cell(name: str, show: Callable[[float], str]) -> Cell:
-    """Return a function that formats the mean of a value, its interval and the unknown ones."""
+    """Return a function that formats a mean, its interval, and how many values are unknown."""
 
     def format_mean(side: Row) -> str:
         average = side[name]
@@ -282,6 +285,7 @@ def _build_mean_cell(name: str, show: Callable[[float], str]) -> Cell:
 
 
 def _format_seconds(value: float) -> str:
+    """Format seconds as a duration."""
     return format_duration(value * 1000)
 
 
@@ -312,12 +316,12 @@ def format_comparison(data: Row) -> str:
         ["", left["is"], right["is"]],
         *([label, show(left), show(right)] for label, show in ROWS.items()),
     ]
-    widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]
     ends = []
     for request in data["requests"][:REQUESTS_MAX]:
         text, where, left_ends, right_ends = _describe_request(request)
         ends.append(f"  {text} ({where}): {left_ends} | {right_ends}")
-    hidden = len(data["requests"]) - REQUESTS_MAX
-    note = [f"  and {format_quantity(hidden, 'request')} more"] if hidden > 0 else []
+    hidden_count = len(data["requests"]) - REQUESTS_MAX
+    note = [f"  and {format_quantity(hidden_count, 'request')} more"] if hidden_count > 0 else []
     return "\n".join([*_summarize_requests(data), "", *lines, "", *ends, *note])

@@ -1,4 +1,4 @@
-"""The data of a run page: the card, the spec, the findings, the answers and the change.
+"""Gather the data of a run page: the card, the spec, the findings, the answers and the change.
 
 The change is read from the file that the run wrote, unless that file is gone or was modified.
 """
@@ -37,9 +37,11 @@ def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
     spans = db.rows(spans_of.SPANS_OF_TRACE, (run["id"],))
     artifacts = db.rows(ARTIFACTS, (run["id"],))
     sizes = {row["id"]: row["chars"] for row in db.rows(SIZES, (run["id"],))}
-    kept_answers = set(state["answers"].values()) if state["outcome"] == "accepted" else set()
-    spent = {**state["spent"], "asks": state["asks"]}
-    spent["tokens"] = spent["tokens_in"] + spent["tokens_out"]
+    accepted_answer_ids = (
+        set(state["answers"].values()) if state["outcome"] == "accepted" else set()
+    )
+    spending = {**state["spent"], "asks": state["asks"]}
+    spending["tokens"] = spending["tokens_in"] + spending["tokens_out"]
     return {
         **card,
         "spec": _find_spec(db, protocol, events),
@@ -62,13 +64,13 @@ def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
                 "chars": sizes.get(event["id"]) or 0,
                 **event["payload"].get("spent", {}),
                 "retries": event["payload"].get("retries"),
-                "kept": event["id"] in kept_answers,
+                "kept": event["id"] in accepted_answer_ids,
             }
             for event in events
             if event["event"] == "answered"
         ],
         "budget": [
-            {"name": name, "spent": spent.get(name), "most": most}
+            {"name": name, "spent": spending.get(name), "most": most}
             for name, most in protocol.budget.items()
         ],
         "drove": [
@@ -91,7 +93,9 @@ def _find_spec(db: Reader, protocol: Protocol, events: list[Row]) -> Row | None:
     from ...pipeline.answers.contracts import MODELS
     from ...pipeline.answers.parse import AnswerRefused, validate_answer
 
-    accepted = {(event["step"], event["attempt"]) for event in events if event["reason"] == "pass"}
+    accepted_places = {
+        (event["step"], event["attempt"]) for event in events if event["reason"] == "pass"
+    }
     for event in reversed(events):
         if event["event"] == "answered" and protocol.steps[event["step"]].answer == "spec":
             try:
@@ -102,7 +106,7 @@ def _find_spec(db: Reader, protocol: Protocol, events: list[Row]) -> Row | None:
             return {
                 **spec.model_dump(),
                 "attempt": event["attempt"],
-                "accepted": place in accepted,
+                "accepted": place in accepted_places,
             }
     return None
 

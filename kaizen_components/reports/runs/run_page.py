@@ -1,4 +1,4 @@
-"""P2 as a page: the request, every gate and attempt, the findings, the change and the cost."""
+"""Lay out P2 as a page: the request, every gate and attempt, findings, change and cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..engine.document import (
     table,
     waterfall,
 )
-from .card import UNKNOWN, describe_outcome, format_known, format_seconds, suggest_next_step
+from .card import UNKNOWN, describe_outcome, format_if_known, format_seconds, suggest_next_step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def layout(data: Row, zone: Zone) -> Row:
     )
     drivers = [
         {
-            "at": zone.show(row["at"]),
+            "at": zone.format_time(row["at"]),
             "by": clip_text(row["holder"] or row["actor"], 60),
             "what": DRIVER_EVENTS[row["event"]],
             "refs": [LinkTarget(row["id"])],
@@ -74,7 +74,7 @@ def layout(data: Row, zone: Zone) -> Row:
     )
     return document(
         f"Run: {clip_text(data['request'], 120)}",
-        _summarize(data, zone),
+        _write_lead(data, zone),
         [
             section("In numbers", _list_numbers(data)),
             section(
@@ -92,15 +92,15 @@ def layout(data: Row, zone: Zone) -> Row:
     )
 
 
-def _summarize(data: Row, zone: Zone) -> list[str]:
+def _write_lead(data: Row, zone: Zone) -> list[str]:
     """Return the lines above the sections: the outcome, the branch and the next step."""
-    start = f"begun {zone.show(data['at'])}; task {data['task_id']}"
+    start = f"begun {zone.format_time(data['at'])}; task {data['task_id']}"
     lead = [
         describe_outcome(data),
         f"{data['id']}, {data['protocol']} on {data['repo']}, {start}.",
     ]
     if data.get("holder"):
-        lead.append(f"{data['holder']} drives it, at most until {zone.show(data['until'])}.")
+        lead.append(f"{data['holder']} drives it, at most until {zone.format_time(data['until'])}.")
     if data.get("branch"):
         place = " and in the tree" if data["applied"] else ""
         lead.append(f"The work is on the branch {data['branch']}{place}.")
@@ -112,26 +112,27 @@ def _summarize(data: Row, zone: Zone) -> list[str]:
 
 
 def _list_numbers(data: Row) -> Row:
-    """List the numbers of the card; rejected answers only once the run has ended."""
+    """List the numbers of the card; omit rejected answers until the run has ended."""
     has_ended = data["outcome"] is not None
-    unknown = data["usage_unknown"]
+    unknown_count = data["usage_unknown"]
     return facts(
         fact("outcome", data["outcome"] or "unfinished", show=str),
         fact("build attempts", data["build_attempts"]),
         fact("time", data["seconds"], show=format_seconds),
         fact("answers", len(data["answers"])),
-        fact("tokens in", data["tokens_in"], show=format_known),
-        fact("tokens out", data["tokens_out"], show=format_known),
+        fact("tokens in", data["tokens_in"], show=format_if_known),
+        fact("tokens out", data["tokens_out"], show=format_if_known),
         fact("cost", data["cost_usd"], show=_format_cost),
         fact("rejected answers", data["rejected_answers"]) if has_ended else None,
         fact("cost of rejected work", data["rejected_cost_usd"], show=_format_cost)
         if has_ended
         else None,
-        fact("answers without usage", unknown) if unknown else None,
+        fact("answers without usage", unknown_count) if unknown_count else None,
     )
 
 
 def _format_cost(usd: float | None) -> str:
+    """Format a cost; None as `unknown`."""
     return UNKNOWN if usd is None else format_dollars(usd)
 
 
@@ -180,7 +181,7 @@ def _tabulate_gates(gates: list[Row]) -> Row:
 
 
 def _tabulate_findings(attempts: list[Row]) -> Row | None:
-    """Tabulate the findings of the failed attempts; without findings, what the gate says."""
+    """Tabulate the findings of the failed attempts; without any, what the gate says."""
     rows: list[list[str | None]] = []
     for attempt in attempts:
         start = [f"{attempt['step']} {attempt['attempt']}", add_tone(attempt["reason"])]
@@ -191,9 +192,11 @@ def _tabulate_findings(attempts: list[Row]) -> Row | None:
             place = Code(clip_text(where, 200)) if where else None
             text = clip_text(row["text"], TEXT_CHARS_MAX)
             rows.append([*start, place, clip_text(row["rule"], 80), text])
-    hidden = sum(max(0, len(attempt["findings"]) - FINDINGS_SHOWN_MAX) for attempt in attempts)
+    hidden_count = sum(
+        max(0, len(attempt["findings"]) - FINDINGS_SHOWN_MAX) for attempt in attempts
+    )
     columns = {"Attempt": "whole", "Ended": "", "Where": "", "Rule": "", "Says": ""}
-    return table("The findings of every attempt that did not pass", columns, rows, hidden)
+    return table("The findings of every attempt that did not pass", columns, rows, hidden_count)
 
 
 def _quote_change(data: Row) -> Row | None:
@@ -229,11 +232,11 @@ def _tabulate_answers(answers: list[Row]) -> Row | None:
             "Attempt": ("number", "attempt"),
             "Model": ("", describe_model),
             "Characters": ("number", "chars"),
-            "Tokens in": ("number", lambda row: format_known(row.get("tokens_in"))),
-            "Tokens out": ("number", lambda row: format_known(row.get("tokens_out"))),
+            "Tokens in": ("number", lambda row: format_if_known(row.get("tokens_in"))),
+            "Tokens out": ("number", lambda row: format_if_known(row.get("tokens_out"))),
             "Cost": ("number", lambda row: _format_cost(row.get("cost_usd"))),
             "Time": ("number", lambda row: format_seconds(row.get("seconds"))),
-            "Retries": ("number", lambda row: format_known(row["retries"])),
+            "Retries": ("number", lambda row: format_if_known(row["retries"])),
             "Kept": ("", lambda row: "yes" if row["kept"] else "no"),
         },
     )

@@ -1,11 +1,11 @@
-"""T3: the tree of a trace's spans, their self time, totals per kind, and the critical path.
+"""Analyze a trace (T3): its tree of spans, their self time, totals per kind, and critical path.
 
 The *extent* of a span is its own time plus that of all spans below it. It is needed because a
 parent that is recorded before its children has no duration yet.
 
 The critical path is the chain of spans that determined when the trace ended. It is found backwards
 in time, from the root whose extent ends last. Within a span, the path takes the child whose extent
-ends last, then the child that ended last before that one began, and so on. Earlier roots are
+ends last, then the child that ended last before the chosen one began, and so on. Earlier roots are
 chosen the same way. Time that no child on the path covers belongs to the span itself. A span with
 an empty extent is on the path only if all extents are empty.
 """
@@ -53,7 +53,7 @@ def build_trace_report(db: Reader, trace_ref: str | None, task_ref: str | None) 
     traces = [analyze_trace(id, db.rows(spans_of.SPANS_OF_TRACE, (id,))) for id in ids]
     spans = [span for trace in traces for span in trace["spans"]]
     starts = [_parse_ms(trace["started_at"]) for trace in traces]
-    wall_ms = _measure_cover(
+    wall_ms = _measure_covered_time(
         (start, start + trace["wall_ms"]) for start, trace in zip(starts, traces, strict=True)
     )
     return {
@@ -67,7 +67,7 @@ def build_trace_report(db: Reader, trace_ref: str | None, task_ref: str | None) 
 def analyze_trace(trace_id: str, rows: list[Row]) -> Row:
     """Return the totals, the spans in tree order with their self time, and the critical path."""
     start = min(_parse_ms(row["started_at"]) for row in rows)
-    spans = _order_by_tree(rows, start)
+    spans = _order_spans_by_tree(rows, start)
     children: Children = {None: [], **{span["id"]: [] for span in spans}}
     for span in spans:
         children[span["above"]].append(span)
@@ -77,11 +77,11 @@ def analyze_trace(trace_id: str, rows: list[Row]) -> Row:
             above = by_id[span["above"]]
             above["first_ms"] = min(above["first_ms"], span["first_ms"])
             above["last_ms"] = max(above["last_ms"], span["last_ms"])
-        covered = _measure_cover(
+        covered_ms = _measure_covered_time(
             (max(child["offset_ms"], span["offset_ms"]), min(child["end_ms"], span["end_ms"]))
             for child in children[span["id"]]
         )
-        span["self_ms"] = span["duration_ms"] - covered
+        span["self_ms"] = span["duration_ms"] - covered_ms
     wall_ms = max(span["end_ms"] for span in spans)
     path = _find_critical_path(spans, children, wall_ms)
     on_path = {step["id"] for step in path}
@@ -124,10 +124,11 @@ def _sum_spans(spans: list[Row]) -> Row:
 
 
 def _parse_ms(text: str) -> int:
+    """Return a recorded time as milliseconds since 1970."""
     return (datetime.fromisoformat(text) - EPOCH) // timedelta(milliseconds=1)
 
 
-def _order_by_tree(rows: list[Row], start: int) -> list[Row]:
+def _order_spans_by_tree(rows: list[Row], start: int) -> list[Row]:
     """Return the spans depth first, siblings by start time, with their depth and offsets.
 
     A span whose parent is missing becomes a root. So does a span in a cycle, which only a damaged
@@ -147,29 +148,29 @@ def _order_by_tree(rows: list[Row], start: int) -> list[Row]:
     for span in spans:
         parent = span["parent_id"] if span["parent_id"] in ids else None
         children.setdefault(parent, []).append(span)
-    ordered: list[Row] = []
-    seen: set[str] = set()
+    ordered_items: list[Row] = []
+    seen_ids: set[str] = set()
     for root in [*children.get(None, []), *spans]:  # a cycle has no root, so try every span
         stack: list[tuple[Row, str | None, int]] = [(root, None, 0)]
         while stack:
             span, above, depth = stack.pop()
-            if span["id"] not in seen:
-                seen.add(span["id"])
-                ordered.append({**span, "above": above, "depth": depth})
+            if span["id"] not in seen_ids:
+                seen_ids.add(span["id"])
+                ordered_items.append({**span, "above": above, "depth": depth})
                 stack += [
                     (child, span["id"], depth + 1)
                     for child in reversed(children.get(span["id"], []))
                 ]
-    return ordered
+    return ordered_items
 
 
-def _measure_cover(intervals: Iterable[tuple[int, int]]) -> int:
+def _measure_covered_time(intervals: Iterable[tuple[int, int]]) -> int:
     """Return how much time the intervals cover together; overlaps count once."""
-    ordered = sorted(intervals)
-    total, reached = 0, ordered[0][0] if ordered else 0
-    for start, end in ordered:
-        total += max(0, end - max(start, reached))
-        reached = max(reached, end)
+    ordered_items = sorted(intervals)
+    total, covered_until = 0, ordered_items[0][0] if ordered_items else 0
+    for start, end in ordered_items:
+        total += max(0, end - max(start, covered_until))
+        covered_until = max(covered_until, end)
     return total
 
 
@@ -179,15 +180,15 @@ def _find_critical_path(spans: list[Row], children: Children, wall_ms: int) -> l
     stack: list[tuple[Row | None, int]] = [(None, wall_ms)]
     while stack:
         span, until = stack.pop()
-        spent = 0
-        below = children[span["id"] if span else None]
-        for child in sorted(below, key=lambda child: (-child["last_ms"], child["first_ms"])):
+        gaps_ms = 0
+        child_spans = children[span["id"] if span else None]
+        for child in sorted(child_spans, key=lambda child: (-child["last_ms"], child["first_ms"])):
             if child["first_ms"] < child["last_ms"] <= until:
-                spent += until - child["last_ms"]
+                gaps_ms += until - child["last_ms"]
                 stack.append((child, child["last_ms"]))
                 until = child["first_ms"]
         if span:
-            own_ms[span["id"]] = spent + until - span["first_ms"]
+            own_ms[span["id"]] = gaps_ms + until - span["first_ms"]
     if not own_ms:
         own_ms[max(children[None], key=lambda root: root["last_ms"])["id"]] = 0
     return [

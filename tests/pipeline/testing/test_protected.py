@@ -12,7 +12,7 @@ def test_touched_protected_files_are_reported(candidate):
     files = {"deep/conftest.py": "", "pyproject.toml": "", "app/more.py": ""}
     job = candidate({"tests/test_main.py": None, **files})
 
-    assert protected_files.list_touched(job) == {
+    assert protected_files.find_changes(job) == {
         "tests/test_main.py": "deleted",
         "deep/conftest.py": "added",
         "pyproject.toml": "added",
@@ -25,7 +25,7 @@ def test_path_granted_by_spec_is_not_protected(candidate):
     files = {"tests/data/x.txt": "", "pyproject.toml": ""}
     job = candidate(files, grants=("pyproject.toml", "tests/data/**"))
 
-    assert protected_files.list_touched(job) == {}
+    assert protected_files.find_changes(job) == {}
 
 
 def test_protected_globs_match_in_subfolders():
@@ -54,9 +54,9 @@ def test_symlink_replacing_protected_file_is_restored(candidate):
     os.unlink(os.path.join(job.head, "tests/test_main.py"))
     os.symlink("../app/main.py", os.path.join(job.head, "tests/test_main.py"))
 
-    assert protected_files.list_touched(job) == {"tests/test_main.py": "changed"}
+    assert protected_files.find_changes(job) == {"tests/test_main.py": "changed"}
     protected_files.restore_protected(job, job.head)
-    assert protected_files.list_touched(job) == {}
+    assert protected_files.find_changes(job) == {}
     assert "double" in Path(job.head, "app/main.py").read_text()
 
 

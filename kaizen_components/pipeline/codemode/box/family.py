@@ -23,7 +23,7 @@ def end_process(pid: int, has_ended: bool) -> None:
     """End a child with its group, and every other descendant of this process."""
     _kill(os.killpg, pid)
     if not has_ended:
-        _kill(os.kill, pid)  # it may have left its group
+        _kill(os.kill, pid)  # the child may have left its group
         os.waitpid(pid, 0)
     descendants = []
     generation = _list_children(os.getpid())

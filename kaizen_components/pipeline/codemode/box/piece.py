@@ -22,7 +22,7 @@ from . import family
 OUTPUT_CHARS = 2_000
 TEXT_CHARS = 500
 SENT_BYTES = 100_000
-MEMORY_BYTES = 1 << 30  # less than the sandbox has, so that only this code gets a MemoryError
+MEMORY_BYTES = 1 << 30  # below the limit of the sandbox, so that only this code gets a MemoryError
 PAUSE_S = 0.02
 NAME = "<code>"
 TIMEOUT, EXITED, KILLED, MEDDLED = "Timeout", "Exited", "Killed", "Meddled"
@@ -43,7 +43,7 @@ def build_failure(error_type: str, error: str, ms: float = 0.0, stdout: str = ""
 
 
 def import_function(plan: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Import the function of the plan. Return (the function or None, how the import ended)."""
+    """Import the function of the plan. Return it, or None, and a report of the import."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(nowhere, fd)
@@ -78,12 +78,12 @@ def run_piece(
         _run_child(code, {plan["name"]: function}, stdout_writer, result_writer, token)
     os.close(result_writer)
     os.close(stdout_writer)
-    sent, printed, status = _watch_child(pid, result, stdout, start + seconds)
+    result_data, output, status = _watch_child(pid, result, stdout, start + seconds)
     os.close(result)
     os.close(stdout)
     ms = round((time.monotonic() - start) * 1000, 3)
-    text = printed.decode("utf-8", "replace")[:TEXT_CHARS]
-    lines = [line[len(token) :] for line in sent.split(b"\n")[:-1] if line.startswith(token)]
+    text = output.decode("utf-8", "replace")[:TEXT_CHARS]
+    lines = [line[len(token) :] for line in result_data.split(b"\n")[:-1] if line.startswith(token)]
     if status is None:
         return build_failure(TIMEOUT, "It did not end within its time limit.", ms, text)
     if len(lines) == 1:
@@ -100,14 +100,14 @@ def run_piece(
 def _watch_child(
     pid: int, result: int, stdout: int, deadline: float
 ) -> tuple[bytes, bytes, int | None]:
-    """Return what the child sent, what it printed, and its exit status; None after a timeout."""
+    """Return the child's result, its output, and its exit status, which is None after a timeout."""
     received = {result: bytearray(), stdout: bytearray()}
     bytes_max = {result: SENT_BYTES, stdout: 4 * TEXT_CHARS}
     readers, status = [result, stdout], None
     while status is None and time.monotonic() < deadline:
         _read_ready(readers, received, bytes_max, PAUSE_S)
-        ended, its_status = os.waitpid(pid, os.WNOHANG)
-        status = its_status if ended else None
+        ended_pid, child_status = os.waitpid(pid, os.WNOHANG)
+        status = child_status if ended_pid else None
     while (
         _read_ready(readers, received, bytes_max, 0)
         and status is not None
@@ -121,7 +121,7 @@ def _watch_child(
 def _read_ready(
     readers: list[int], received: dict[int, bytearray], bytes_max: dict[int, int], seconds: float
 ) -> bool:
-    """Read what is available, keep at most `bytes_max` of it, and return whether there was any."""
+    """Read available data and keep at most `bytes_max`; return whether there was any data."""
     if not readers:
         time.sleep(seconds and 0.001)
         return False
@@ -156,8 +156,8 @@ def _run_child(
         import resource
 
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        most = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+        limit = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
         os.dup2(stdout_writer, 1)
         os.close(stdout_writer)
         sys.stdout = os.fdopen(1, "w", 1, encoding="utf-8", errors="backslashreplace")

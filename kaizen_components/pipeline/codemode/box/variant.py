@@ -35,17 +35,17 @@ def run_group(
         files.restore(group["edits"])
         stream = _Stream(group, items, plan, files, key)
         try:
-            imported = stream.read_event(plan["import_s"], deadline)
-            if imported is None and time.monotonic() >= deadline:
-                return report  # the time of the whole session was over, not that of the import
-            if imported is None:
-                imported = piece.build_failure(
+            import_event = stream.read_event(plan["import_s"], deadline)
+            if import_event is None and time.monotonic() >= deadline:
+                return report  # the session's time limit was reached, not that of the import
+            if import_event is None:
+                import_event = piece.build_failure(
                     *(piece.TIMEOUT, "The import did not end.")
                     if stream.is_late
                     else (piece.EXITED, "The import ended the process.")
                 )
-            report["import"] = imported
-            if imported["error_type"]:
+            report["import"] = import_event
+            if import_event["error_type"]:
                 return report
             while items:
                 result = stream.read_event(group["item_s"] + GRACE_S, deadline)
@@ -82,7 +82,7 @@ class _Stream:
         self._reader, writer = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            key[:] = bytes(len(key))  # outer frames still refer to this array
+            key[:] = bytes(len(key))  # outer frames still refer to this array, so clear it
             self._token = b""
             os.close(self._reader)
             run_items(group, items, plan, files, _Sender(writer, token))
@@ -139,8 +139,8 @@ def run_items(
     try:
         os.setpgid(0, 0)
         family.adopt_orphans()
-        function, imported = piece.import_function(plan)
-        send(imported)
+        function, import_event = piece.import_function(plan)
+        send(import_event)
         for item in items if function is not None else ():
             if group["tidy"]:
                 files.restore(group["edits"])

@@ -32,40 +32,40 @@ class ToolResult:
         self,
         tool: str,
         findings: list[LocatedFinding],
-        boxed: SandboxResult | None = None,
+        sandbox_run: SandboxResult | None = None,
         failure: str = "",
     ):
         self.tool = tool
         self.findings = findings
-        self.boxed = boxed
+        self.sandbox_run = sandbox_run
         self.failure = failure
 
 
-def make_broken_result(tool: str, boxed: SandboxResult, why: str, folder: str) -> ToolResult:
+def make_broken_result(tool: str, sandbox_run: SandboxResult, why: str, folder: str) -> ToolResult:
     """Return the result of a tool that failed, with the end of its output and relative paths."""
-    output = boxed.stderr.text().strip() or boxed.stdout.text().strip()
+    output = sandbox_run.stderr.text().strip() or sandbox_run.stdout.text().strip()
     output = output.replace(os.path.join(folder, ""), "")[-OUTPUT_CHARS_MAX:]
-    why = "it did not end in time" if boxed.timed_out else why
-    failure = f"{tool} failed: {why} (exit code {boxed.exit_code}). {output}".strip()
-    return ToolResult(tool, [], boxed, failure)
+    why = "it did not end in time" if sandbox_run.timed_out else why
+    failure = f"{tool} failed: {why} (exit code {sandbox_run.exit_code}). {output}".strip()
+    return ToolResult(tool, [], sandbox_run, failure)
 
 
 def find_new_findings(
-    base: list[LocatedFinding], head: list[LocatedFinding], changed: dict[str, set[int]]
+    base: list[LocatedFinding], head: list[LocatedFinding], changed_lines: dict[str, set[int]]
 ) -> list[Finding]:
-    """Return the findings that head has and base has not.
+    """Return the findings in head that are not in base.
 
     If head has more equal findings than base, those on changed lines count as new.
     """
 
-    def is_on_changed_line(located: LocatedFinding) -> bool:
-        return located.finding.line in changed.get(located.finding.path, ())
+    def is_on_changed_line(located_finding: LocatedFinding) -> bool:
+        return located_finding.finding.line in changed_lines.get(located_finding.finding.path, ())
 
-    known = Counter(located.key for located in base)
+    base_counts = Counter(located_finding.key for located_finding in base)
     findings = []
-    for located in sorted(head, key=is_on_changed_line):
-        if known[located.key]:
-            known[located.key] -= 1
+    for located_finding in sorted(head, key=is_on_changed_line):
+        if base_counts[located_finding.key]:
+            base_counts[located_finding.key] -= 1
         else:
-            findings.append(located.finding)
-    return sorted(findings, key=lambda one: (one.path, one.line, one.rule, one.text))
+            findings.append(located_finding.finding)
+    return sorted(findings, key=lambda row: (row.path, row.line, row.rule, row.text))

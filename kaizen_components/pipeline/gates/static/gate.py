@@ -39,30 +39,37 @@ def _judge_job(job: Job) -> Verdict:
         "versions": dict(job.tools.versions),
         "level": sandbox.detect_level(),
     }
-    missing = [tool for tool in find_missing_tools(job.tools) if NEEDED[tool.rule] == "check"]
-    if missing:
-        summary = f"{' and '.join(tool.rule for tool in missing)} cannot be run in the target."
-        return Verdict("missing", summary, missing, facts=facts)
+    missing_tools = [tool for tool in find_missing_tools(job.tools) if NEEDED[tool.rule] == "check"]
+    if missing_tools:
+        summary = (
+            f"{' and '.join(tool.rule for tool in missing_tools)} cannot be run in the target."
+        )
+        return Verdict("missing", summary, missing_tools, facts=facts)
     files = ToolTree(job)
     base, runs = _measure_base(job, files)
-    blocked = [Finding(result.tool, result.failure) for result in base if result.failure]
-    if blocked:
-        names = " and ".join(finding.rule for finding in blocked)
+    failures = [Finding(result.tool, result.failure) for result in base if result.failure]
+    if failures:
+        names = " and ".join(finding.rule for finding in failures)
         summary = f"{names} cannot check the base, so new findings cannot be told from old ones."
-        return Verdict("missing", summary, [*blocked, Finding("settings", NEXT)], runs, facts)
+        return Verdict("missing", summary, [*failures, Finding("settings", NEXT)], runs, facts)
     files.fill_from(job.head)
-    compiled = syntax.find_syntax_errors(job, files, job.head_tree)
-    results = [compiled]
-    findings = [located.finding for located in compiled.findings] + _report_failure(compiled)
+    syntax_result = syntax.find_syntax_errors(job, files, job.head_tree)
+    results = [syntax_result]
+    findings = [
+        located_finding.finding for located_finding in syntax_result.findings
+    ] + _report_failure(syntax_result)
     if not findings:  # otherwise the other tools would repeat the syntax error
         findings = suppressions.find_suppressions(job)
-        for before in base:
-            after = TOOLS[before.tool](job, files, job.head_tree)
-            results.append(after)
-            facts[before.tool] = {"base": len(before.findings), "head": len(after.findings)}
-            new = find_new_findings(before.findings, after.findings, job.changed)
-            findings += new or _report_failure(after)
-    runs += [result.boxed for result in results if result.boxed]
+        for base_result in base:
+            head_result = TOOLS[base_result.tool](job, files, job.head_tree)
+            results.append(head_result)
+            facts[base_result.tool] = {
+                "base": len(base_result.findings),
+                "head": len(head_result.findings),
+            }
+            new = find_new_findings(base_result.findings, head_result.findings, job.changed)
+            findings += new or _report_failure(head_result)
+    runs += [result.sandbox_run for result in results if result.sandbox_run]
     if findings:
         findings.sort(key=lambda finding: (finding.path, finding.line, finding.rule))
         summary = f"{len(findings)} new finding{'s' * (len(findings) > 1)}."
@@ -93,7 +100,7 @@ def _measure_base(
     results = [run_tool(job, files, job.base_tree) for run_tool in TOOLS.values()]
     if not any(result.failure for result in results):
         rows_by_tool = {
-            result.tool: [located.as_list() for located in result.findings] for result in results
+            result.tool: [finding.as_list() for finding in result.findings] for result in results
         }
         memo.write_memo(path, rows_by_tool)
-    return results, [result.boxed for result in results if result.boxed]
+    return results, [result.sandbox_run for result in results if result.sandbox_run]

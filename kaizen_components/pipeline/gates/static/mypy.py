@@ -34,28 +34,32 @@ def run_mypy(job: Job, files: ToolTree, tree: str) -> ToolResult:
         return ToolResult("mypy", [])
     has_src = "src" in job.tools.paths
     version = re.findall(r"\d+", job.tools.versions.get("mypy", ""))[:2]
-    form = ["--show-error-codes", "--no-pretty", "--no-color-output"]
+    format_options = ["--show-error-codes", "--no-pretty", "--no-color-output"]
     if tuple(map(int, version)) >= JSON_SINCE:
-        form = ["--output", "json"]
-    words = [*form, f"--config-file={config}", f"--cache-dir={CACHE}"]
+        format_options = ["--output", "json"]
+    words = [*format_options, f"--config-file={config}", f"--cache-dir={CACHE}"]
     # Settings may name an interpreter that is not in an export, such as .venv/bin/python.
     words.append(f"--python-executable={job.tools.python[0]}")
     if not has_sources and not has_src:
         # Scripts of the same name in two folders are two modules; below src/, paths name modules.
         words.append("--explicit-package-bases")
-    boxed = files.run_tool(
+    sandbox_run = files.run_tool(
         [*job.tools.python, "-I", "-m", "mypy", *words, *sources],
         tree,
         {"MYPYPATH": "src"} if has_src and not has_sources else {},
     )
-    if boxed.timed_out or boxed.stdout.left_out:
-        return make_broken_result("mypy", boxed, "its output is too long", files.folder)
-    errors = _parse_errors(files, boxed.stdout.text() + "\n" + boxed.stderr.text())
-    if boxed.exit_code not in (CLEAN, FOUND) or (boxed.exit_code == FOUND) != bool(errors):
-        result = make_broken_result("mypy", boxed, "it could not check the project", files.folder)
+    if sandbox_run.timed_out or sandbox_run.stdout.left_out:
+        return make_broken_result("mypy", sandbox_run, "its output is too long", files.folder)
+    errors = _parse_errors(files, sandbox_run.stdout.text() + "\n" + sandbox_run.stderr.text())
+    if sandbox_run.exit_code not in (CLEAN, FOUND) or (sandbox_run.exit_code == FOUND) != bool(
+        errors
+    ):
+        result = make_broken_result(
+            "mypy", sandbox_run, "it could not check the project", files.folder
+        )
         result.findings = errors
         return result
-    return ToolResult("mypy", errors, boxed)
+    return ToolResult("mypy", errors, sandbox_run)
 
 
 def _list_sources(folder: str, roots: tuple[str, ...]) -> list[str]:
@@ -67,7 +71,7 @@ def _list_sources(folder: str, roots: tuple[str, ...]) -> list[str]:
             path = os.path.join(place, name)
             if name.startswith(".") or name in BESIDE or name in roots or os.path.islink(path):
                 continue
-            names = [name, *(name for _, _, inside in os.walk(path) for name in inside)]
+            names = [name, *(name for _, _, names_below in os.walk(path) for name in names_below)]
             if any(each.endswith((".py", ".pyi")) for each in names):
                 sources.append(os.path.normpath(os.path.join(root, name)))
     return sources

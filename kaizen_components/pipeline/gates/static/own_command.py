@@ -15,7 +15,7 @@ LINE = re.compile(r"^(?P<path>[^\s:()]+)(?::|\()(?P<line>\d+)(?:[:,]\d+)?\)?:?\s
 FAILURES = {"check": "check", "test": "regression"}
 TAIL_CHARS = 2_000
 NEXT = "Fix that first, or allow it with --allow-failing-baseline."
-FOLDER = "own"  # apart from mypy's cache: such a command runs the candidate's code
+FOLDER = "own"  # not in mypy's cache folder, because such a command runs the candidate's code
 
 
 def judge_with_own_command(job: Job, name: str, judge: Callable[[Job], Verdict]) -> Verdict:
@@ -47,25 +47,25 @@ def judge_own_command(job: Job, name: str) -> Verdict:
         if name != "test" or name not in job.settings.replaces or not job.tests:
             return Verdict("pass", f"{command_line} passes.", [], [head], facts)
         # New tests that also pass without the change prove nothing.
-        before = _run_command(job, name, files, job.base, job.base_tree, True)
-        if not has_passed(before):
+        base_run = _run_command(job, name, files, job.base, job.base_tree, True)
+        if not has_passed(base_run):
             summary = f"{command_line} passes, and fails on the base with the new tests."
-            return Verdict("pass", summary, [], [before, head], facts)
+            return Verdict("pass", summary, [], [base_run, head], facts)
         summary = (
             f"{command_line} also passes on the base with the new tests, so they prove nothing."
         )
-        useless = [Finding("passes-on-base", summary, path) for path in job.tests]
-        return Verdict("weak", summary, useless, [before, head], facts)
-    located = _locate_findings(files, head)
+        unproven = [Finding("passes-on-base", summary, path) for path in job.tests]
+        return Verdict("weak", summary, unproven, [base_run, head], facts)
+    located_findings = _locate_findings(files, head)
     base = _run_command(job, name, files, job.base, job.base_tree)
     runs = [base, head]
     if has_passed(base):
-        findings = [one.finding for one in located]
+        findings = [located_finding.finding for located_finding in located_findings]
         findings = findings or [Finding(name, describe_output(head, files.folder))]
         summary = f"{command_line} fails with exit code {head.exit_code}."
         return Verdict(FAILURES[name], summary, findings, runs, facts)
     before_change = _locate_findings(files, base)
-    findings = find_new_findings(before_change, located, job.changed)
+    findings = find_new_findings(before_change, located_findings, job.changed)
     if findings:
         summary = f"The repository's {name} command reports {len(findings)} new findings."
         return Verdict(FAILURES[name], summary, findings, runs, facts)
@@ -86,15 +86,15 @@ def judge_base_command(job: Job, name: str) -> Verdict:
     """Return a pass if the base passes the command, or is allowed to fail it."""
     sandbox.require_level(job.settings.minimum_level)
     files = ToolTree(job, FOLDER)
-    boxed = _run_command(job, name, files, job.base, job.base_tree)
-    if has_passed(boxed):
+    sandbox_run = _run_command(job, name, files, job.base, job.base_tree)
+    if has_passed(sandbox_run):
         summary = f"`{' '.join(job.settings.commands[name])}` passes on the base."
-        return Verdict("pass", summary, [], [boxed])
+        return Verdict("pass", summary, [], [sandbox_run])
     if job.settings.allow_failing_baseline:
         summary = "The base fails its own command, which --allow-failing-baseline permits."
-        return Verdict("pass", summary, [], [boxed])
-    finding = Finding("baseline", describe_output(boxed, files.folder))
-    return Verdict("check", f"The base fails its own command. {NEXT}", [finding], [boxed])
+        return Verdict("pass", summary, [], [sandbox_run])
+    finding = Finding("baseline", describe_output(sandbox_run, files.folder))
+    return Verdict("check", f"The base fails its own command. {NEXT}", [finding], [sandbox_run])
 
 
 def resolve_command(job: Job, words: list[str]) -> list[str]:
@@ -102,15 +102,15 @@ def resolve_command(job: Job, words: list[str]) -> list[str]:
     return [*job.tools.python, *words[1:]] if words[0] in ("python", "python3") else words
 
 
-def has_passed(boxed: sandbox.SandboxResult) -> bool:
-    return boxed.exit_code == 0 and not boxed.timed_out
+def has_passed(sandbox_run: sandbox.SandboxResult) -> bool:
+    return sandbox_run.exit_code == 0 and not sandbox_run.timed_out
 
 
-def describe_output(boxed: sandbox.SandboxResult, folder: str) -> str:
+def describe_output(sandbox_run: sandbox.SandboxResult, folder: str) -> str:
     """Return the end of what a command printed, with paths relative to the folder."""
-    output = (boxed.stdout.text() + "\n" + boxed.stderr.text()).strip()
+    output = (sandbox_run.stdout.text() + "\n" + sandbox_run.stderr.text()).strip()
     output = output.replace(os.path.join(folder, ""), "")[-TAIL_CHARS:]
-    return output or f"It printed nothing and ended with exit code {boxed.exit_code}."
+    return output or f"It printed nothing and ended with exit code {sandbox_run.exit_code}."
 
 
 def _run_command(
@@ -121,10 +121,10 @@ def _run_command(
     return files.run_tool(resolve_command(job, job.settings.commands[name]), tree_hash)
 
 
-def _locate_findings(files: ToolTree, boxed: sandbox.SandboxResult) -> list[LocatedFinding]:
+def _locate_findings(files: ToolTree, sandbox_run: sandbox.SandboxResult) -> list[LocatedFinding]:
     """Return a finding for each output line of the form "path:line: text"."""
     findings = []
-    for text in (boxed.stdout.text() + "\n" + boxed.stderr.text()).splitlines():
+    for text in (sandbox_run.stdout.text() + "\n" + sandbox_run.stderr.text()).splitlines():
         hit = LINE.match(text)
         if hit:
             path = files.make_relative_path(hit["path"])

@@ -14,20 +14,20 @@ CLEAN, FOUND = 0, 1
 def run_ruff(job: Job, files: ToolTree, tree: str) -> ToolResult:
     """Return what ruff reports, or a broken result if output and exit code disagree."""
     argv = [*job.tools.python, "-I", "-m", "ruff", "check", "--output-format", "json", *OPTIONS]
-    boxed = files.run_tool([*argv, "."], tree)
-    if boxed.timed_out or boxed.exit_code not in (CLEAN, FOUND):
-        return make_broken_result("ruff", boxed, "it failed", files.folder)
+    sandbox_run = files.run_tool([*argv, "."], tree)
+    if sandbox_run.timed_out or sandbox_run.exit_code not in (CLEAN, FOUND):
+        return make_broken_result("ruff", sandbox_run, "it failed", files.folder)
     findings = []
     try:
-        for row in json.loads(boxed.stdout.text()):
+        for row in json.loads(sandbox_run.stdout.text()):
             path = files.make_relative_path(row["filename"])
             line = row["location"]["row"]
             rule = row["code"] or "invalid-syntax"
             source = files.read_line(path, line)
             findings.append(LocatedFinding(rule, row["message"], path, line, source))
     except (ValueError, TypeError, KeyError, AttributeError):
-        return make_broken_result("ruff", boxed, "its output cannot be read", files.folder)
-    if (boxed.exit_code == FOUND) != bool(findings):
+        return make_broken_result("ruff", sandbox_run, "its output cannot be read", files.folder)
+    if (sandbox_run.exit_code == FOUND) != bool(findings):
         why = f"its exit code does not match its {len(findings)} findings"
-        return make_broken_result("ruff", boxed, why, files.folder)
-    return ToolResult("ruff", findings, boxed)
+        return make_broken_result("ruff", sandbox_run, why, files.folder)
+    return ToolResult("ruff", findings, sandbox_run)

@@ -19,17 +19,17 @@ DECORATORS = re.compile(r"^\s*@(?:\w+\.)*no_type_check\b")
 
 
 def find_suppressions(job: Job) -> list[Finding]:
-    """Return the new suppressions on changed lines. Those that the file had before may stay."""
+    """Return the new suppressions on changed lines. A suppression that the base has may stay."""
     findings = []
     for path, lines in sorted(job.changed.items()):
         if path.endswith((".py", ".pyi")) and path not in job.tests:
-            known = Counter(text for _, text in list_suppressions(_read_file(job.base, path)))
+            base_counts = Counter(text for _, text in list_suppressions(_read_file(job.base, path)))
             present = list_suppressions(_read_file(job.head, path))
-            known.subtract(text for number, text in present if number not in lines)
+            base_counts.subtract(text for number, text in present if number not in lines)
             for number, text in present:
                 if number in lines:
-                    known[text] -= 1
-                    if known[text] < 0:
+                    base_counts[text] -= 1
+                    if base_counts[text] < 0:
                         text = f"`{text}` silences a tool: fix the cause instead."
                         findings.append(Finding("suppression", text, path, number))
         is_stub = path.endswith(".pyi") and os.path.exists(os.path.join(job.head, path[:-1]))

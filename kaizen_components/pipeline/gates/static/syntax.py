@@ -27,14 +27,16 @@ def find_syntax_errors(job: Job, files: ToolTree, tree: str) -> ToolResult:
     )
     if not paths:
         return ToolResult("py_compile", [])
-    boxed = files.run_tool([*job.tools.python, "-I", "-B", "-c", CODE, *paths], tree)
+    sandbox_run = files.run_tool([*job.tools.python, "-I", "-B", "-c", CODE, *paths], tree)
     try:
         findings = [
             LocatedFinding("syntax", text, path, line, files.read_line(path, line))
-            for path, line, text in json.loads(boxed.stdout.text())
+            for path, line, text in json.loads(sandbox_run.stdout.text())
         ]
     except (ValueError, TypeError):
-        return make_broken_result("py_compile", boxed, "its output cannot be read", files.folder)
-    if boxed.exit_code != 0:
-        return make_broken_result("py_compile", boxed, "it failed", files.folder)
-    return ToolResult("py_compile", findings, boxed)
+        return make_broken_result(
+            "py_compile", sandbox_run, "its output cannot be read", files.folder
+        )
+    if sandbox_run.exit_code != 0:
+        return make_broken_result("py_compile", sandbox_run, "it failed", files.folder)
+    return ToolResult("py_compile", findings, sandbox_run)

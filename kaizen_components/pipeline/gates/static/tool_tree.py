@@ -1,6 +1,6 @@
 """The tree that static tools check: a copy whose tool settings are those of the base.
 
-So a candidate gains nothing if it loosens ruff.toml, adds a .gitignore or changes a mypy plugin.
+A candidate cannot hide a finding by a looser ruff.toml, a .gitignore or another mypy plugin.
 """
 
 import configparser
@@ -23,7 +23,7 @@ SKIPPED_FILES = shutil.ignore_patterns("*.pyc", *SKIPPED)
 
 
 class ToolTree:
-    """A folder that is refilled for every tree. Only mypy's cache stays in it."""
+    """A folder that is filled anew for every tree. Only mypy's cache stays in it."""
 
     def __init__(self, job: Job, name: str = "static"):
         self.job = job
@@ -31,7 +31,7 @@ class ToolTree:
         os.makedirs(self.folder, exist_ok=True)
 
     def fill_from(self, tree: str, with_tests: bool = False) -> None:
-        """Copy base or head here. Leave out the new tests unless asked: the builder wrote none."""
+        """Copy base or head here. Skip the new tests by default: the builder did not write them."""
         job = self.job
         for entry in os.scandir(self.folder):
             if entry.name != CACHE:
@@ -41,10 +41,10 @@ class ToolTree:
         for path in job.tests:
             _remove_file(os.path.join(self.folder, path))
         # Take settings of tools, and files that are protected and not granted, from the base.
-        extra = list_steering_files(job.base, job.tools.paths)
+        extra_paths = list_steering_files(job.base, job.tools.paths)
         paths = list_files(job.base) | list_files(self.folder, SKIPPED)
         for path in paths if tree != job.base else ():
-            is_steering = os.path.basename(path) in STEERING or path in extra
+            is_steering = os.path.basename(path) in STEERING or path in extra_paths
             is_protected = matches_any(path, job.settings.protected)
             if is_steering or (is_protected and not matches_any(path, job.grants)):
                 target, source = os.path.join(self.folder, path), os.path.join(job.base, path)
@@ -60,11 +60,11 @@ class ToolTree:
             open(os.path.join(self.folder, "ruff.toml"), "w").close()
         # Derive each mtime from the content: mypy takes files of equal size and mtime for the same.
         for path in list_files(self.folder, SKIPPED):
-            full = os.path.join(self.folder, path)
-            if path.endswith((".py", ".pyi")) and not os.path.islink(full):
-                with open(full, "rb") as file:
+            full_path = os.path.join(self.folder, path)
+            if path.endswith((".py", ".pyi")) and not os.path.islink(full_path):
+                with open(full_path, "rb") as file:
                     stamp = int.from_bytes(hashlib.sha256(file.read()).digest()[:4], "big") >> 1
-                os.utime(full, (stamp, stamp))
+                os.utime(full_path, (stamp, stamp))
 
     def run_tool(
         self, argv: list[str], tree: str, variables: dict[str, str] | None = None

@@ -1,4 +1,4 @@
-"""Check, by reading the source, that every new test asserts something that could be false."""
+"""Parse the new tests, and check that every test asserts something that could be false."""
 
 import ast
 import os
@@ -35,19 +35,19 @@ def find_empty_tests(job: Job) -> list[Finding]:
     return findings
 
 
-def _has_assertion(function: Function, functions: dict[str, Function], seen: set[str]) -> bool:
+def _has_assertion(function: Function, functions: dict[str, Function], visited: set[str]) -> bool:
     """Return whether the function, or one that it calls in the same file, asserts something."""
     for node in _list_reachable(function.body):
         if isinstance(node, ast.Assert) and not _is_always_true(node.test):
             return True
         if isinstance(node, ast.Raise):
-            raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-            if _read_name(raised) == "AssertionError":
+            exception = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            if _read_name(exception) == "AssertionError":
                 return True
         if isinstance(node, ast.Call):
             name = _read_name(node.func)
-            if name in functions and name not in seen:
-                if _has_assertion(functions[name], functions, {*seen, name}):
+            if name in functions and name not in visited:
+                if _has_assertion(functions[name], functions, {*visited, name}):
                     return True
             elif name in RAISES or (name not in functions and _is_checker(name, node.args)):
                 return True
@@ -55,7 +55,7 @@ def _has_assertion(function: Function, functions: dict[str, Function], seen: set
 
 
 def _list_reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the nodes that can run and whose AssertionError is not swallowed."""
+    """Yield the nodes that can run, except where an AssertionError is caught and ignored."""
     for statement in body:
         test = statement.test if isinstance(statement, ast.If | ast.While) else None
         if isinstance(test, ast.Constant) and not test.value:
@@ -95,13 +95,13 @@ def _is_always_true(test: ast.expr) -> bool:
         combine = any if isinstance(test.op, ast.Or) else all
         return combine(_is_always_true(value) for value in test.values)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        left, operator, right = test.left, test.ops[0], test.comparators[0]
-        if isinstance(right, ast.Constant):
-            is_none = isinstance(operator, ast.IsNot) and right.value is None
-            if is_none or isinstance(left, ast.Constant):
+        left_side, operator, right_side = test.left, test.ops[0], test.comparators[0]
+        if isinstance(right_side, ast.Constant):
+            is_none = isinstance(operator, ast.IsNot) and right_side.value is None
+            if is_none or isinstance(left_side, ast.Constant):
                 return True
         is_reflexive = isinstance(operator, ast.Eq | ast.Is | ast.LtE | ast.GtE)
-        return is_reflexive and ast.dump(left) == ast.dump(right)
+        return is_reflexive and ast.dump(left_side) == ast.dump(right_side)
     if isinstance(test, ast.Call) and _read_name(test.func) == "isinstance":
         return len(test.args) == 2 and _read_name(test.args[1]) == "object"
     return False

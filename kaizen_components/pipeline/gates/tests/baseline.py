@@ -37,8 +37,8 @@ def measure_baseline(job: Job) -> Baseline:
     fields = memo.read_memo(path)
     if fields is not None:
         return Baseline([], **fields)
-    if lacking := tools.list_missing():
-        return Baseline([], doubts=[pytest_tools.report_missing_tools(job, lacking).text])
+    if missing_tools := tools.list_missing():
+        return Baseline([], doubts=[pytest_tools.report_missing_tools(job, missing_tools).text])
     product_files = [
         path
         for path in job.changed
@@ -49,12 +49,12 @@ def measure_baseline(job: Job) -> Baseline:
     for seed, cover in ((1, []), (2, product_files or ["none.py"])):
         plan = session.plan_session(f"base {seed}", "base", [], job.settings.timeout_s, cover=cover)
         try:
-            session_reports, boxed = session.run_sessions(job, [plan], hash_seed=seed)
+            session_reports, sandbox_run = session.run_sessions(job, [plan], hash_seed=seed)
         except SessionBroken as broken:
             doubt = ": ".join(filter(None, (str(broken), broken.last_line)))[:DOUBT_CHARS_MAX]
-            return Baseline([*runs, broken.boxed], doubts=[doubt])
+            return Baseline([*runs, broken.sandbox_run], doubts=[doubt])
         reports += session_reports
-        runs.append(boxed)
+        runs.append(sandbox_run)
     baseline = _compare_reports(reports[0], reports[1], runs)
     if not baseline.doubts:  # a doubtful baseline is measured again next time
         memo.write_memo(path, {name: getattr(baseline, name) for name in FIELDS})

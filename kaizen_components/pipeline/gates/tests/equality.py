@@ -41,9 +41,9 @@ def _kaizen_honest(value):
 
 
 def add_equality_probes(job: Job) -> dict[str, str]:
-    """Return path -> text of the new tests, with a probe of each value that they compare.
+    """Return {path: text} of the new tests, with a probe around each value that they compare.
 
-    These are the sides of each comparison and the arguments of each assert method.
+    Compared values are the sides of each comparison and the arguments of each assert method.
     """
     edits = {}
     for path in job.tests:

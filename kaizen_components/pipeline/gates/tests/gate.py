@@ -39,7 +39,7 @@ class CheckFailed(Exception):
 
 
 class Judgement:
-    """The commands that one judgement has run, and the facts that it knows so far."""
+    """The commands and facts of one judgement so far."""
 
     def __init__(self, job: Job):
         self.job = job
@@ -47,7 +47,7 @@ class Judgement:
         self.facts: dict[str, Any] = {"checks": []}
 
     def record_check(self, check: str, reason: str, says: str, findings: list[Finding]) -> None:
-        """Note the check in the facts; raise CheckFailed if it found something."""
+        """Add the check to the facts; raise CheckFailed if it has findings."""
         self.facts["checks"].append(check)
         if findings:
             raise CheckFailed(reason, says, findings)
@@ -70,46 +70,48 @@ def _judge_job(job: Job) -> Verdict:
         return Verdict(failed.reason, failed.says, failed.findings, case.runs, case.facts)
     except SessionBroken as broken:
         case.facts["stopped_by"] = "session"
-        end = broken.boxed.stderr.text()[-STDERR_CHARS:]
-        text = f"{broken}: exit code {broken.boxed.exit_code}.\n{end}"
-        runs = [*case.runs, broken.boxed]
+        end = broken.sandbox_run.stderr.text()[-STDERR_CHARS:]
+        text = f"{broken}: exit code {broken.sandbox_run.exit_code}.\n{end}"
+        runs = [*case.runs, broken.sandbox_run]
         return Verdict("check", f"{broken}.", [Finding("session", text)], runs, case.facts)
     facts = case.facts
     mutants = facts["mutants"]
-    killed = "no mutant possible"
+    kill_summary = "no mutant possible"
     if mutants["made"]:
-        killed = f"{mutants['killed']} of {mutants['tried']} mutants killed"
-        killed += f" ({mutants['made']} possible)"
+        kill_summary = f"{mutants['killed']} of {mutants['tried']} mutants killed"
+        kill_summary += f" ({mutants['made']} possible)"
     flaky = f"; {len(facts['flaky'])} flaky tests of the base ignored" if facts["flaky"] else ""
     rate = f"{facts['coverage']:.0%} of changed lines run"
-    summary = f"The tests pass and notice wrong code: {rate}, {killed}{flaky}."
+    summary = f"The tests pass and notice wrong code: {rate}, {kill_summary}{flaky}."
     return Verdict("pass", summary, [], case.runs, facts)
 
 
 def _check_before_tests(case: Judgement) -> Baseline:
-    """Check what needs no session on head: sandbox, tools, files, asserts, and the baseline."""
+    """Make the checks without a session on head: sandbox, tools, files, asserts and baseline."""
     job = case.job
     case.facts["level"] = sandbox.detect_level()
-    weak = find_weak_sandbox(job)
-    case.record_check("sandbox", "missing", "The sandbox is too weak.", weak)
-    system = []
+    sandbox_findings = find_weak_sandbox(job)
+    case.record_check("sandbox", "missing", "The sandbox is too weak.", sandbox_findings)
+    system_findings = []
     if not hasattr(os, "fork"):
         text = "Test sessions are forked, which Windows does not support. Use WSL."
-        system = [Finding("system", text)]
-    case.record_check("system", "missing", "This system cannot run the TEST gate.", system)
+        system_findings = [Finding("system", text)]
+    case.record_check("system", "missing", "This system cannot run the TEST gate.", system_findings)
     tools = pytest_tools.inspect_tools(job)
     case.facts["versions"] = tools.versions
-    lacking = tools.list_missing()
-    absent = [pytest_tools.report_missing_tools(job, lacking)] if lacking else []
-    case.record_check("tools", "missing", absent[0].text if absent else "", absent)
-    touched = protected_files.check_protected(job)
-    case.record_check("protected", "check", "Protected files were changed.", touched)
-    hiding = shadow.find_shadowing_files(job, tools.installed)
-    case.record_check("shadow", "check", "New files hide other modules.", hiding)
-    no_tests = [] if job.tests else [Finding("no-tests", "The change has no new test.")]
-    case.record_check("new-tests", "weak", "There are no new tests.", no_tests)
-    empty = asserts.find_empty_tests(job)
-    case.record_check("asserts", "weak", "New tests assert nothing.", empty)
+    missing_tools = tools.list_missing()
+    tool_findings = [pytest_tools.report_missing_tools(job, missing_tools)] if missing_tools else []
+    case.record_check(
+        "tools", "missing", tool_findings[0].text if tool_findings else "", tool_findings
+    )
+    protected_findings = protected_files.check_protected(job)
+    case.record_check("protected", "check", "Protected files were changed.", protected_findings)
+    shadow_findings = shadow.find_shadowing_files(job, tools.installed)
+    case.record_check("shadow", "check", "New files hide other modules.", shadow_findings)
+    missing_tests = [] if job.tests else [Finding("no-tests", "The change has no new test.")]
+    case.record_check("new-tests", "weak", "There are no new tests.", missing_tests)
+    empty_tests = asserts.find_empty_tests(job)
+    case.record_check("asserts", "weak", "New tests assert nothing.", empty_tests)
     baseline = measure_baseline(job)
     case.runs += baseline.runs
     case.facts |= {
@@ -122,11 +124,11 @@ def _check_before_tests(case: Judgement) -> Baseline:
     ]
     case.record_check("baseline", "missing", "The tests of the base cannot be judged.", doubts)
     if not job.settings.allow_failing_baseline:
-        failing = [
+        failures = [
             Finding("baseline", f"{id} already fails on the base.", id.split("::")[0])
             for id in baseline.failed
         ]
-        case.record_check("baseline", "missing", "The base does not pass its own tests.", failing)
+        case.record_check("baseline", "missing", "The base does not pass its own tests.", failures)
     return baseline
 
 
@@ -137,11 +139,13 @@ def _check_outcomes(case: Judgement, baseline: Baseline) -> tuple[SessionReport,
     case.runs += runs
     head = _run_head(case, baseline, [])
     files = new_tests.group_ids_by_file(head, job)
-    unseen = [path for path, ids in files.items() if not ids and path not in head.uncollected]
-    if unseen:  # pytest collects them only by name
-        head.merge_report(_run_head(case, baseline, unseen))
-    lost = regression.find_regressions(baseline, head)
-    case.record_check("regression", "regression", "Tests that passed before do not now.", lost)
+    uncollected = [path for path, ids in files.items() if not ids and path not in head.uncollected]
+    if uncollected:  # pytest collects these files only by name
+        head.merge_report(_run_head(case, baseline, uncollected))
+    regressions = regression.find_regressions(baseline, head)
+    case.record_check(
+        "regression", "regression", "Tests that passed before do not now.", regressions
+    )
     reason, findings = new_tests.check_new_tests(job, head, passing)
     summary = "The new tests are wrong." if reason == "weak" else "New tests fail."
     case.record_check("new-tests", reason, summary, findings)
@@ -153,8 +157,8 @@ def _run_head(case: Judgement, baseline: Baseline, select: list[str]) -> Session
     job = case.job
     cover = line_coverage.list_product_files(job)
     plan = session.plan_session("head", "head", select, job.settings.timeout_s, cover=cover)
-    (head,), boxed = session.run_sessions(job, [plan], hash_seed=1)
-    case.runs.append(boxed)
+    (head,), sandbox_run = session.run_sessions(job, [plan], hash_seed=1)
+    case.runs.append(sandbox_run)
     doubts = [
         Finding("canary", f"The session cannot be trusted: {doubt}.")
         for doubt in head.list_doubts()
@@ -179,23 +183,27 @@ def _check_meaning(case: Judgement, head: SessionReport, new: list[str]) -> None
         "coverage": round(coverage.line_rate, 3),
         "changed_lines": len(coverage.executable),
     }
-    uncovered = line_coverage.check_coverage(job, coverage)
-    case.record_check("coverage", "weak", "Too few of the changed lines are tested.", uncovered)
-    reports, boxed = repeat.repeat_new_tests(job, new)
-    case.runs.append(boxed)
+    coverage_findings = line_coverage.check_coverage(job, coverage)
+    case.record_check(
+        "coverage", "weak", "Too few of the changed lines are tested.", coverage_findings
+    )
+    reports, sandbox_run = repeat.repeat_new_tests(job, new)
+    case.runs.append(sandbox_run)
     flaky = repeat.find_flaky_tests(head, reports[:-1], new)
     case.record_check("flaky", "flaky", "New tests are flaky.", flaky)
     lies = equality.check_equality(reports[-1])
     case.record_check("equality", "check", "A value equals everything.", lies)
     mutants = mutation.run_mutants(job, head, coverage, new)
-    case.runs += [mutants.boxed] if mutants.boxed else []
+    case.runs += [mutants.sandbox_run] if mutants.sandbox_run else []
     case.facts["mutants"] = {
         "made": mutants.made_count,
         "tried": mutants.tried_count,
         "killed": mutants.killed_count,
         "asserted": mutants.asserted_count,
     }
-    case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in mutants.survivors]
+    case.facts["survivors"] = [
+        f"{mutant.path}:{mutant.line} {mutant}" for mutant in mutants.survivors
+    ]
     doubts = [
         Finding("canary", f"A mutant's session cannot be trusted: {doubt}.")
         for doubt in sorted(set(mutants.doubts))

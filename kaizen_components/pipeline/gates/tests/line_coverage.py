@@ -40,17 +40,17 @@ def measure_coverage(job: Job, head: SessionReport) -> Coverage:
     """Return the executable changed lines and the tests that ran each of them."""
     coverage = Coverage()
     for path in list_product_files(job):
-        measured = head.lines.get(path, NOT_MEASURED)
-        if "error" in measured:
+        file_lines = head.lines.get(path, NOT_MEASURED)
+        if "error" in file_lines:
             coverage.unparsed.append(path)
             continue
         source = os.path.join(job.head, path)
         first = map_first_lines(source)
         lines = {first.get(line, line) for line in job.changed[path]}
-        for line in (lines - list_excluded_lines(source)) & set(measured["can_run"]):
+        for line in (lines - list_excluded_lines(source)) & set(file_lines["can_run"]):
             coverage.executable.add((path, line))
-            if str(line) in measured["ran"]:
-                coverage.tests_by_line[path, line] = set(measured["ran"][str(line)]) - {""}
+            if str(line) in file_lines["ran"]:
+                coverage.tests_by_line[path, line] = set(file_lines["ran"][str(line)]) - {""}
     return coverage
 
 
@@ -75,7 +75,7 @@ def map_first_lines(path: str) -> dict[int, int]:
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None) or getattr(node, "cases", None)
             last = node.end_lineno or 0
-            if isinstance(body, list) and body:  # the cases of a `match` have no line number
+            if isinstance(body, list) and body:  # a `case` of a `match` has no line number
                 last = getattr(body[0], "lineno", node.lineno + 1) - 1
             lines = range(node.lineno, max(last, node.lineno) + 1)
             first.update(dict.fromkeys(lines, node.lineno))

@@ -1,4 +1,4 @@
-"""Small wrong versions of changed lines. A test that means something fails on most of them.
+"""Make mutants: small wrong versions of changed lines. A useful test fails on most of them.
 
 Code that tests need not check is left alone: docstrings, logging, annotations, `__all__`, messages
 of exceptions, code for type checkers. A mutant is spliced into the source, so that its change can
@@ -49,8 +49,8 @@ def make_mutants(path: str, source: str, lines: set[int]) -> list[Mutant]:
     by_text: dict[str, Mutant] = {}
     for node in _list_nodes(module):
         if node.lineno in lines:
-            for changed in _list_changes(node):
-                mutant = _splice_change(path, rows, node, changed)
+            for new_node in _list_changes(node):
+                mutant = _splice_change(path, rows, node, new_node)
                 if mutant and mutant.text != source:
                     by_text.setdefault(mutant.text, mutant)
     return list(by_text.values())
@@ -177,19 +177,19 @@ def _subtract_one(value: ast.expr) -> ast.BinOp:
 
 
 def _copy_with(node: ast.AST, **parts: Any) -> ast.AST:
-    """Return a shallow copy of a node with other values of some fields."""
+    """Return a shallow copy of a node with new values for some fields."""
     new = copy.copy(node)
     for name, value in parts.items():
         setattr(new, name, value)
     return new
 
 
-def _splice_change(path: str, rows: list[bytes], node: Any, changed: Any) -> Mutant | None:
+def _splice_change(path: str, rows: list[bytes], node: Any, new_node: Any) -> Mutant | None:
     """Return the mutant, or None if it does not compile. Of `if` replace only the condition."""
     if isinstance(node, ast.If | ast.While):
-        node, changed = node.test, changed.test
-    becomes = ast.unparse(ast.fix_missing_locations(changed))
-    if isinstance(changed, ast.expr) and not isinstance(changed, ast.Constant | ast.Slice):
+        node, new_node = node.test, new_node.test
+    becomes = ast.unparse(ast.fix_missing_locations(new_node))
+    if isinstance(new_node, ast.expr) and not isinstance(new_node, ast.Constant | ast.Slice):
         becomes = f"({becomes})"
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     before, after = rows[first][: node.col_offset], rows[last][node.end_col_offset :]

@@ -28,11 +28,11 @@ class Mutation:
     def __init__(self, made_count: int):
         self.made_count = made_count
         self.killed_count = 0
-        self.asserted_count = 0  # of those killed, by an assertion and not by a crash
+        self.asserted_count = 0  # mutants killed by an assertion, not only by a crash
         self.survivors: list[Mutant] = []
         self.gutted_survived = ""
         self.doubts: list[str] = []
-        self.boxed: sandbox.SandboxResult | None = None
+        self.sandbox_run: sandbox.SandboxResult | None = None
 
     @property
     def tried_count(self) -> int:
@@ -54,51 +54,57 @@ def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str
 
     Stop after settings.mutation_s, or as soon as the rest cannot change the verdict.
     """
-    possible: list[Mutant] = []
-    gutted: Mutant | None = None
+    all_mutants: list[Mutant] = []
+    gutted_mutant: Mutant | None = None
     first_lines = {}
     for path in line_coverage.list_product_files(job):
         with open(os.path.join(job.head, path), encoding="utf-8", newline="") as file:
             source = file.read()
         first_lines[path] = line_coverage.map_first_lines(file.name)
-        ran = {line for place, line in coverage.tests_by_line if place == path}
-        gutted = (mutants.gut_functions(path, source, ran) if ran else None) or gutted
-        possible += mutants.make_mutants(path, source, job.changed[path])
-    random.Random(job.head_tree).shuffle(possible)
-    mutation = Mutation(len(possible))
+        executed_lines = {line for place, line in coverage.tests_by_line if place == path}
+        gutted_mutant = (
+            mutants.gut_functions(path, source, executed_lines) if executed_lines else None
+        ) or gutted_mutant
+        all_mutants += mutants.make_mutants(path, source, job.changed[path])
+    random.Random(job.head_tree).shuffle(all_mutants)
+    mutation = Mutation(len(all_mutants))
     cpu_s = math.ceil(max(CPU_MIN_S, SLOWDOWN_MAX * head.cpu_s))
     limits = {"cpu_s": cpu_s, "fast": True, "quiet": True}
     plans: list[session.Plan] = []
-    planned = []
-    for mutant in [*([gutted] if gutted and new else []), *possible[:MUTANTS_MAX]]:
+    planned_mutants = []
+    for mutant in [*([gutted_mutant] if gutted_mutant and new else []), *all_mutants[:MUTANTS_MAX]]:
         where = (mutant.path, first_lines[mutant.path].get(mutant.line, mutant.line))
         tests = coverage.tests_by_line.get(where)
-        if mutant is not gutted and where in coverage.executable and tests is None:
+        if mutant is not gutted_mutant and where in coverage.executable and tests is None:
             mutation.survivors.append(mutant)  # no test runs it
             continue
-        name = "gutted" if mutant is gutted else "mutant"
+        name = "gutted" if mutant is gutted_mutant else "mutant"
         edits = {mutant.path: mutant.text}
-        chosen = new if mutant is gutted else sorted(tests or new)
+        test_ids = new if mutant is gutted_mutant else sorted(tests or new)
         wait_s = WAIT_FACTOR * cpu_s
-        plans.append(session.plan_session(name, "head", chosen, wait_s, edits=edits, **limits))
-        planned.append(mutant)
+        plans.append(session.plan_session(name, "head", test_ids, wait_s, edits=edits, **limits))
+        planned_mutants.append(mutant)
     if not plans:
         return mutation
     # How many must be killed, or survive, so that the remaining ones cannot change the verdict.
-    unseen = len(mutation.survivors)
-    total = unseen + sum(plan["name"] == "mutant" for plan in plans)
-    needed = math.ceil(job.settings.kill_floor * (total - (total >= EQUIVALENT_FROM)))
-    enough = (max(needed, 1), max(total - needed + 1 - unseen, 1))
-    reports, mutation.boxed = session.run_sessions(
+    uncovered_count = len(mutation.survivors)
+    mutant_count = uncovered_count + sum(plan["name"] == "mutant" for plan in plans)
+    kills_needed = math.ceil(
+        job.settings.kill_floor * (mutant_count - (mutant_count >= EQUIVALENT_FROM))
+    )
+    enough = (max(kills_needed, 1), max(mutant_count - kills_needed + 1 - uncovered_count, 1))
+    reports, mutation.sandbox_run = session.run_sessions(
         job, plans, hash_seed=1, seconds=job.settings.mutation_s, enough=enough
     )
-    for mutant, report in zip(planned, reports, strict=False):  # the last ones may lack a report
+    for mutant, report in zip(
+        planned_mutants, reports, strict=False
+    ):  # the last mutants may have no report
         if report.is_killed:
-            mutation.killed_count += mutant is not gutted
-            mutation.asserted_count += mutant is not gutted and report.has_failed_assertion
+            mutation.killed_count += mutant is not gutted_mutant
+            mutation.asserted_count += mutant is not gutted_mutant and report.has_failed_assertion
         elif doubts := report.list_doubts():
             mutation.doubts += doubts
-        elif mutant is gutted:
+        elif mutant is gutted_mutant:
             mutation.gutted_survived = mutant.was
         else:
             mutation.survivors.append(mutant)
@@ -106,7 +112,7 @@ def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str
 
 
 def check_mutants(job: Job, mutation: Mutation) -> list[Finding]:
-    """Return findings if the tests pass on gutted code, only crash, or miss too many mutants."""
+    """Return findings if the tests pass without function bodies, only crash, or miss mutants."""
     if mutation.gutted_survived:
         names = mutation.gutted_survived
         text = f"The new tests pass even when {names} raises at once, so they do not test it."

@@ -28,7 +28,7 @@ KIND_WORDS = {
 
 
 def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]]:
-    """Return the ids of new tests that pass on the base's product code, and the commands run.
+    """Return the ids of new tests that pass without the change, and the commands run.
 
     The ids are stored, because neither the tests nor the base change between attempts.
     """
@@ -46,10 +46,10 @@ def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]
         return set(ids), []
     limit_s = job.settings.timeout_s
     plan = session.plan_session("new tests on base", "fresh", list(job.tests), limit_s)
-    (report,), boxed = session.run_sessions(job, [plan], hash_seed=1)
+    (report,), sandbox_run = session.run_sessions(job, [plan], hash_seed=1)
     ids = {id for id in report.outcomes if report.find_kind(id) in ("passed", "xpassed")}
     memo.write_memo(path, sorted(ids))
-    return ids, [boxed]
+    return ids, [sandbox_run]
 
 
 def group_ids_by_file(session: SessionReport, job: Job) -> dict[str, list[str]]:

@@ -51,7 +51,7 @@ def list_blocked_plugins(path: str) -> list[str]:
     if "--disable-plugin-autoload" in words:
         return ["*"]
     names = [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
-    names += [after for word, after in itertools.pairwise(words) if word == "-p"]
+    names += [plugin for word, plugin in itertools.pairwise(words) if word == "-p"]
     names = [name.removeprefix("no:") for name in names if name.startswith("no:")]
     return [*names, *(f"pytest_{name}" for name in names)]  # pytest blocks these too
 

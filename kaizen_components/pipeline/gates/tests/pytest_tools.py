@@ -23,7 +23,7 @@ for name in ("pytest", "coverage"):
 names = sorted(metadata.packages_distributions()) if sys.version_info >= (3, 10) else []
 sys.stdout.write(json.dumps({"versions": found, "installed": names}))
 """
-_known: dict[tuple[str, ...], "PytestTools"] = {}
+_cache: dict[tuple[str, ...], "PytestTools"] = {}
 
 
 class PytestTools:
@@ -46,26 +46,28 @@ class PytestTools:
 def inspect_tools(job: Job) -> PytestTools:
     """Return the installed versions and modules; none if the interpreter fails."""
     python = tuple(job.tools.python)
-    known = _known.get(python)
-    if known and not known.list_missing():  # a missing package may have been installed since
-        return known
+    cached_tools = _cache.get(python)
+    if (
+        cached_tools and not cached_tools.list_missing()
+    ):  # a missing package may have been installed since
+        return cached_tools
     argv = [*job.tools.python, "-s", "-B", "-c", ASK]
     folder, reads = job.scratch or job.base, job.tools.reads
     try:
-        boxed = sandbox.run_in_sandbox(argv, folder, 60, reads=reads, tree=job.base_tree)
-        facts = json.loads(boxed.stdout.text())
+        sandbox_run = sandbox.run_in_sandbox(argv, folder, 60, reads=reads, tree=job.base_tree)
+        facts = json.loads(sandbox_run.stdout.text())
         tools = PytestTools(facts["versions"], {name.lower() for name in facts["installed"]})
     except (KaizenError, ValueError, KeyError):
         tools = PytestTools({}, set())
-    _known[python] = tools
+    _cache[python] = tools
     return tools
 
 
-def report_missing_tools(job: Job, missing: list[str]) -> Finding:
+def report_missing_tools(job: Job, requirements: list[str]) -> Finding:
     """Return a finding with the command that installs what is missing."""
     if os.path.isfile(os.path.join(job.base, "uv.lock")):
-        line = f"uv add --dev {shlex.join(missing)}"
+        line = f"uv add --dev {shlex.join(requirements)}"
     else:
-        line = f"{shlex.join(job.tools.python)} -m pip install {shlex.join(missing)}"
-    names = " and ".join(missing)
+        line = f"{shlex.join(job.tools.python)} -m pip install {shlex.join(requirements)}"
+    names = " and ".join(requirements)
     return Finding("missing", f"The target's Python lacks {names}. Install with: {line}")

@@ -13,10 +13,10 @@ KIND_WORDS = {
 }
 
 
-def find_regressions(before: Baseline, head: SessionReport) -> list[Finding]:
+def find_regressions(baseline: Baseline, head: SessionReport) -> list[Finding]:
     """Return one finding for each id that passed on the base and does not on head."""
     findings = []
-    for id in before.passed:
+    for id in baseline.passed:
         path = id.split("::")[0]
         outcome = head.outcomes.get(id)
         if outcome is None:

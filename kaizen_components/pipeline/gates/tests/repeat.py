@@ -1,4 +1,4 @@
-"""Repeat the new tests in another order, with another hash seed: they must end the same way."""
+"""Repeat the new tests in another order and with another hash seed, to find flaky tests."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from .report import SessionReport
 
 
 def repeat_new_tests(job: Job, new: list[str]) -> tuple[list[SessionReport], sandbox.SandboxResult]:
-    """Return the reports of the repeated sessions, and last that of the equality probe."""
+    """Return the reports of the repeated sessions; the last report is of the equality probe."""
     sessions: list[tuple[str, dict[str, Any]]] = [
         (f"repeat {number}", {"shuffle": f"{job.head_tree}{number}"})
         for number in range(job.settings.repeats)

@@ -1,4 +1,4 @@
-"""What a session in the box reported: outcomes by test id, and whether to trust the session."""
+"""The report of a session in the box: outcomes by test id, and whether to trust the session."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class Outcome:
 
 
 class SessionReport:
-    """One session: outcomes by id, what could not be collected, and reasons not to trust it."""
+    """A session: outcomes by id, files that could not be collected, and reasons not to trust it."""
 
     def __init__(self, seen: dict[str, Any], plan: dict[str, Any], last_lines: str = ""):
         end = seen["end"] or {}
@@ -47,8 +47,8 @@ class SessionReport:
                 outcomes = self._canaries if event["own"] else self.outcomes
                 name = event["own"] or event["id"]
                 outcome = Outcome(event)
-                before = outcomes.setdefault(name, outcome)
-                if RANK.index(outcome.kind) > RANK.index(before.kind):
+                worst_outcome = outcomes.setdefault(name, outcome)
+                if RANK.index(outcome.kind) > RANK.index(worst_outcome.kind):
                     outcomes[name] = outcome
 
     def merge_report(self, other: "SessionReport") -> None:
@@ -57,10 +57,10 @@ class SessionReport:
         self.outcomes |= other.outcomes
         self.uncollected |= other.uncollected
         self.cpu_s += other.cpu_s
-        for path, measured in other.lines.items():
-            ran = self.lines.setdefault(path, measured)["ran"]
-            for line, tests in measured["ran"].items():
-                ran[line] = sorted({*ran.get(line, []), *tests})
+        for path, other_lines in other.lines.items():
+            tests_by_line = self.lines.setdefault(path, other_lines)["ran"]
+            for line, tests in other_lines["ran"].items():
+                tests_by_line[line] = sorted({*tests_by_line.get(line, []), *tests})
 
     def find_kind(self, name: str) -> str:
         """Return how a test ended, or "missing"."""
@@ -78,7 +78,7 @@ class SessionReport:
 
     @property
     def has_failed_assertion(self) -> bool:
-        """Return whether an assertion failed, and not only something crashed."""
+        """Return whether an assertion failed; a test that only crashed does not count."""
         types = {outcome.type for outcome in self.outcomes.values()}
         return not types.isdisjoint(("AssertionError", "Failed"))
 

@@ -15,18 +15,18 @@ from .. import session_box
 from . import pytest_config
 from .report import SessionReport
 
-LINES_SHOWN = 5  # of what a session printed before it ended early
+LINES_SHOWN = 5  # length of the output kept from a session that ended early
 Plan = dict[str, Any]
 
 
-def plan_session(name: str, tree: str, select: list[str], timeout_s: float, **more: Any) -> Plan:
+def plan_session(name: str, tree: str, select: list[str], timeout_s: float, **options: Any) -> Plan:
     """Return the plan of one session.
 
     `cover` names files to measure, `shuffle` is a seed, `edits` maps a path to its text, and a
     `fast` session ends at the first failure.
     """
     plan = {"name": name, "tree": tree, "select": select, "timeout_s": timeout_s, "cover": []}
-    plan |= {"shuffle": "", "edits": {}, "fast": False, "cpu_s": 0, "quiet": False, **more}
+    plan |= {"shuffle": "", "edits": {}, "fast": False, "cpu_s": 0, "quiet": False, **options}
     return plan | {name: f"test_{secrets.token_hex(6)}" for name in ("fails", "passes")}
 
 
@@ -55,15 +55,15 @@ def run_sessions(
             if name != "base":
                 protected_files.copy_new_tests(job, place)
         config = pytest_config.write_config(job.base, os.path.join(folder, "config"))
-        blocked = pytest_config.list_blocked_plugins(os.path.join(folder, "config", config))
+        blocked_plugins = pytest_config.list_blocked_plugins(os.path.join(folder, "config", config))
         plan: Plan = {"trees": trees, "sessions": sessions, "enough": enough}
-        return {**plan, "config": config, "blocked": blocked}
+        return {**plan, "config": config, "blocked": blocked_plugins}
 
     tree = job.head_tree if "head" in trees else job.base_tree
-    report, boxed = session_box.run_session_in_box(
+    report, sandbox_run = session_box.run_session_in_box(
         job, "gates.tests.box", prepare, tree=tree, hash_seed=hash_seed, seconds=seconds
     )
-    last_lines = "\n".join(boxed.stderr.text().strip().splitlines()[-LINES_SHOWN:])
+    last_lines = "\n".join(sandbox_run.stderr.text().strip().splitlines()[-LINES_SHOWN:])
     # Not strict: the last sessions may not have run.
     pairs = zip(report["sessions"], sessions, strict=False)
-    return [SessionReport(facts, plan, last_lines) for facts, plan in pairs], boxed
+    return [SessionReport(facts, plan, last_lines) for facts, plan in pairs], sandbox_run

@@ -1,4 +1,4 @@
-"""Find new files that would be imported instead of a module that exists already."""
+"""Find new files that Python would import instead of an existing module."""
 
 import os
 import sys
@@ -10,10 +10,10 @@ from ...verdict import Finding
 COMPILED = (".so", ".pyd", ".pyc", ".pyo", ".pth")
 
 
-def find_shadowing_files(job: Job, installed: set[str]) -> list[Finding]:
-    """Return a finding for each new file that hides a module, or is compiled."""
+def find_shadowing_files(job: Job, installed_modules: set[str]) -> list[Finding]:
+    """Return a finding for each new file that hides a module or has compiled code."""
     base = protected_files.list_files(job.base)
-    folders = {os.path.normpath(path) for path in job.tools.paths}  # those on the import path
+    folders = {os.path.normpath(path) for path in job.tools.paths}  # folders on the import path
     for path in (*base, *job.tests):
         if os.path.basename(path).startswith(("test", "conftest")):
             folders.add(os.path.dirname(path) or ".")
@@ -28,7 +28,7 @@ def find_shadowing_files(job: Job, installed: set[str]) -> list[Finding]:
         module = name.removesuffix(".py")
         if not path.endswith(".py") or (folder or ".") not in folders:
             continue
-        if module in sys.stdlib_module_names or module.lower() in installed:
+        if module in sys.stdlib_module_names or module.lower() in installed_modules:
             text = f"{path} hides the existing module {module}."
             findings.append(Finding("shadow", text, path))
     return findings

@@ -36,22 +36,22 @@ def compare_verdict(
         return {**row, "replayed": None, "same": False, "why": why}
     payload = event["payload"]
     why = ""
-    recorded = _list_keys(payload["findings"])
-    replayed = _list_keys([finding.as_dict() for finding in verdict.findings[:FINDINGS_MAX]])
+    recorded_keys = _list_keys(payload["findings"])
+    replayed_keys = _list_keys([finding.as_dict() for finding in verdict.findings[:FINDINGS_MAX]])
     if event["reason"] != verdict.reason:
         why = f"It was {event['reason']} and is {verdict.reason}: {_shorten(verdict.says)}"
-    elif recorded != replayed:
-        gone = _describe_keys(set(recorded) - set(replayed))
-        new = _describe_keys(set(replayed) - set(recorded))
-        why = f"The findings differ. Not found now: {gone}. Found now: {new}."
+    elif recorded_keys != replayed_keys:
+        missing_findings = _describe_keys(set(recorded_keys) - set(replayed_keys))
+        new_findings = _describe_keys(set(replayed_keys) - set(recorded_keys))
+        why = f"The findings differ. Not found now: {missing_findings}. Found now: {new_findings}."
     elif payload["fingerprint"] != fingerprint_verdict(verdict):
         why = "The findings are the same, but their fingerprint differs."
-    changed = _list_changes(event, proof, verdict)
-    return {**row, "replayed": verdict.reason, "same": not why, "why": why, "changed": changed}
+    changes = _list_changes(event, proof, verdict)
+    return {**row, "replayed": verdict.reason, "same": not why, "why": why, "changed": changes}
 
 
 def _list_keys(findings: list[dict[str, Any]]) -> list[FindingKey]:
-    """Return the findings in order, without times, addresses and temporary folders."""
+    """Return the sorted keys of findings, without times, addresses and temporary folders."""
     return sorted(
         (finding["path"], finding["line"], finding["rule"], mask_variable_parts(finding["text"]))
         for finding in findings
@@ -59,6 +59,7 @@ def _list_keys(findings: list[dict[str, Any]]) -> list[FindingKey]:
 
 
 def _describe_keys(keys: set[FindingKey]) -> str:
+    """Return the first LINES_MAX findings in words, and the number of the others."""
     lines = [
         describe_finding({"path": path, "line": line, "rule": rule, "text": text})
         for path, line, rule, text in sorted(keys)
@@ -70,13 +71,13 @@ def _describe_keys(keys: set[FindingKey]) -> str:
 def _list_changes(
     event: dict[str, Any], proof: dict[str, Any] | None, verdict: Verdict
 ) -> list[str]:
-    """Describe changes of tools, sandbox and wording; they do not make a verdict different."""
-    was = _flatten_facts(event["payload"].get("facts", {}))
-    now = _flatten_facts(json.loads(encode_canonical(verdict.facts)))
+    """Describe changes of tools, sandbox and wording; the verdict may still be the same."""
+    old_facts = _flatten_facts(event["payload"].get("facts", {}))
+    new_facts = _flatten_facts(json.loads(encode_canonical(verdict.facts)))
     pairs = [
-        (NAMES.get(name, name), was[name], now.get(name))
-        for name in was
-        if was[name] != now.get(name)
+        (NAMES.get(name, name), old_facts[name], new_facts.get(name))
+        for name in old_facts
+        if old_facts[name] != new_facts.get(name)
     ]
     last = verdict.runs[-1] if verdict.runs else None
     if proof and last:
@@ -98,6 +99,7 @@ def _flatten_facts(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shorten(value: Any) -> str:
+    """Return a value as text of at most SHOWN_CHARS_MAX characters."""
     if value is None:
         return "nothing"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

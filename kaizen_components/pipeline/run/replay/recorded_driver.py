@@ -1,4 +1,4 @@
-"""The driver "replay": it repeats the answers of another run instead of asking a model.
+"""The driver "replay" repeats the answers of another run instead of asking a model.
 
 An answer is found by its step, its attempt and the hash of its question. Without a match the run
 ends as blocked and says what differs.
@@ -23,6 +23,8 @@ Place = tuple[str, int]
 
 
 class RecordedDriver:
+    """Answers questions with the recorded answers of another run."""
+
     name = "replay"
 
     def __init__(self, look: ReadNow, source: str | None):
@@ -62,11 +64,13 @@ class RecordedDriver:
         place = (step.name, attempt)
         run_id = self.run["id"]
         if place not in self.answers:
-            there = ", ".join(f"{name} {number}" for name, number in self.answers) or "none"
+            answered_steps = (
+                ", ".join(f"{name} {number}" for name, number in self.answers) or "none"
+            )
             raise NotFound(
                 "no_recorded_answer",
                 f"{run_id} has no recorded answer to {step.name} {attempt}.",
-                f"The original run took another path. It has answers to: {there}.",
+                f"The original run took another path. It has answers to: {answered_steps}.",
                 f"Run `P6 --id {run_id}` to see which verdicts differ.",
             )
         if self.changed[place]:
@@ -76,13 +80,13 @@ class RecordedDriver:
                 self.changed[place],
                 "Run `K8` to list every changed record.",
             )
-        recorded = self.questions[place]
+        recorded_question = self.questions[place]
         answer = self.answers[place]
-        if recorded["payload"]["input_hash"] != hash_question(question):
+        if recorded_question["payload"]["input_hash"] != hash_question(question):
             raise Conflict(
                 "input_differs",
                 f"The question of {step.name} {attempt} differs from the one in {run_id}.",
-                describe_difference(self.texts[recorded["id"]], render_question(question)),
+                describe_difference(self.texts[recorded_question["id"]], render_question(question)),
                 f"Replay on the commit {self.run['base_commit'][:12]} from which that run started.",
             )
         return Reply(

@@ -1,4 +1,4 @@
-"""P6: replay a run from its records alone, and compare each verdict with the recorded one.
+"""Replay a run from its records alone (P6), and compare each verdict with the recorded one.
 
 Each answer is checked again, and each gate runs again on the candidate of that time, in a temporary
 folder. Neither the run nor the target is changed.
@@ -44,20 +44,23 @@ class PastJournal(Journal):
             raise AssertionError("a replay must not write into a run")
 
         super().__init__(refuse_write, look, store, run)
-        self.all = super().events()
+        self.all = super().load_events()
         self.states = recorder.load_states(self.db, run)
 
     def go_before(self, event: dict[str, Any]) -> machine.State:
-        """Go back to the moment before an event and return the state there."""
+        """Show the run as it was before an event, and return its state then."""
         self.number = event["n"] - 1
         self.state = self.states[self.number]
         return self.state
 
-    def events(self) -> list[dict[str, Any]]:
+    def load_events(self) -> list[dict[str, Any]]:
+        """Return the events up to the one to which `go_before` went back."""
         return self.all[: self.number]
 
 
 class Replay:
+    """Replays the events of one run, and compares the verdicts."""
+
     def __init__(self, past: PastJournal, work: Workspace, progress: Progress):
         self.past = past
         self.progress = progress
@@ -75,13 +78,13 @@ class Replay:
                 # A changed question is reported, but does not count as a different verdict.
                 step = self.engine.protocol.steps[event["step"]]
                 question, _ = self.engine.try_question(step, state)
-                same = hash_question(question) == event["payload"]["input_hash"]
+                is_same = hash_question(question) == event["payload"]["input_hash"]
                 why = ""
-                if not same:
+                if not is_same:
                     recorded = recorder.load_body(db, event["id"])
                     why = describe_difference(recorded, render_question(question))
                 place = {"step": event["step"], "attempt": event["attempt"]}
-                questions.append({**place, "same": same, "why": why})
+                questions.append({**place, "same": is_same, "why": why})
             elif event["event"] == "answered":
                 rows += integrity.list_changed_answers(db, event)
             elif event["event"] == "judged":
@@ -117,16 +120,20 @@ class Replay:
     def _compare_state(self, event: dict[str, Any], state: machine.State) -> list[Row]:
         """Return a row if the state machine now gives another state after this event."""
         names = ("event", "step", "attempt", "reason", "at")
-        given = {name: event[name] for name in names if event[name] is not None}
-        then = self.past.states[event["n"]]
+        fields = {name: event[name] for name in names if event[name] is not None}
+        recorded_state = self.past.states[event["n"]]
         try:
-            again = machine.next_state(self.engine.protocol, state, {**event["payload"], **given})
-            now = json.loads(encode_canonical(again))
+            new_state = machine.compute_next_state(
+                self.engine.protocol, state, {**event["payload"], **fields}
+            )
+            now = json.loads(encode_canonical(new_state))
         except machine.IllegalEvent as error:
-            now = {**then, "phase": "illegal", "why": str(error)}
-        if now == then:
+            now = {**recorded_state, "phase": "illegal", "why": str(error)}
+        if now == recorded_state:
             return []
-        was, is_now = (f"{at['phase']} {at['outcome'] or at['step']}" for at in (then, now))
+        was, is_now = (
+            f"{at['phase']} {at['outcome'] or at['step']}" for at in (recorded_state, now)
+        )
         after = f"{event['event']} of {state['step']}"
         return [{
             "step": event["step"] or event["event"], "attempt": event["attempt"], "recorded": was,
@@ -139,7 +146,7 @@ def replay_run(
     look: ReadNow, store: Store, run: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return (the report, values of its proof); raise Unavailable if the base commit is gone."""
-    began = time.monotonic()
+    start_s = time.monotonic()
     progress = Progress()
     with _open_copy(store, run) as work:
         try:
@@ -149,7 +156,7 @@ def replay_run(
             return report, {
                 "tree_hash": work.target.hash_files(run["base_commit"]),
                 "protection": replay.protection or "no command was run",
-                "duration_ms": round((time.monotonic() - began) * 1000),
+                "duration_ms": round((time.monotonic() - start_s) * 1000),
             }
         finally:
             progress.close()
@@ -186,13 +193,13 @@ def _open_copy(store: Store, run: dict[str, Any]) -> Iterator[Workspace]:
 
 
 def _is_alive(process: int) -> bool:
-    """Tell whether a process with that id runs."""
-    if os.name != "posix":  # signal 0 would end it there
+    """Return whether a process with that id runs."""
+    if os.name != "posix":  # on Windows, os.kill would end the process
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # another user's
+    except OSError:  # the process belongs to another user
         return True
     return True

@@ -48,12 +48,12 @@ def run_child(options: dict[str, Any], plan: dict[str, Any], send: Callable[...,
         status = pytest.main([*words, *options["select"]], plugins=[plugin])
         lines = _read_coverage(coverage, root, options["cover"]) if coverage else {}
         # It takes 30 ms, so it is left out for mutants.
-        changed = [] if options["fast"] else plan["before"].list_changes()
+        framework_changes = [] if options["fast"] else plan["before"].list_changes()
         send(
             kind="end",
             status=int(status),
             lines=lines,
-            changed=changed,
+            changed=framework_changes,
             hooks=plugin.hooks,
             cpu_s=time.process_time(),
         )
@@ -83,15 +83,15 @@ def _start_coverage(root: str, files: list[str]) -> Any:
     return meter
 
 
-def _read_coverage(meter: Any, root: str, files: list[str]) -> dict[str, Any]:
+def _read_coverage(coverage_meter: Any, root: str, files: list[str]) -> dict[str, Any]:
     """Return each file's executable lines and the tests that ran each line ("" for an import)."""
-    meter.stop()
-    data = meter.get_data()
+    coverage_meter.stop()
+    data = coverage_meter.get_data()
     lines = {}
     for name in files:
         path = os.path.join(root, name)
         try:
-            can_run = meter.analysis2(path)[1]
+            can_run = coverage_meter.analysis2(path)[1]
         except Exception as error:  # no source, or not Python
             lines[name] = {"error": f"{error}"[:300], "can_run": [], "ran": {}}
             continue

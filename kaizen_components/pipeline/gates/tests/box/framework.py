@@ -22,14 +22,14 @@ class FrameworkSnapshot:
         self._parts = dict(_list_parts())
 
     def list_changes(self) -> list[str]:
-        """Return the names whose object or code has changed. Names added later do not count."""
-        now = dict(_list_parts())
-        changed = []
+        """Return the names whose object or code has changed. New names do not count."""
+        current_parts = dict(_list_parts())
+        changed_names = []
         for name, (value, code) in self._parts.items():
-            current = now.get(name)
+            current = current_parts.get(name)
             if current is None or current[0] is not value or current[1] is not code:
-                changed.append(name)
-        return sorted(changed)[:50]
+                changed_names.append(name)
+        return sorted(changed_names)[:50]
 
 
 def _list_parts() -> Iterator[tuple[str, Part]]:

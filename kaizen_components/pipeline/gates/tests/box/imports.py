@@ -1,4 +1,4 @@
-"""Set up imports in a box: from the tree first, and never from environment variables."""
+"""Set up imports in a box: prefer the tree, and ignore environment variables such as PYTHONPATH."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 def clear_environment() -> None:
     """Remove variables that affect Python or pytest, and path entries from PYTHONPATH and `-c`."""
-    outside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    path_entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     for name in list(os.environ):
         if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_")) and name != "PYTHONHASHSEED":
             del os.environ[name]
-    sys.path[:] = [path for path in sys.path if path not in ("", *outside)]
+    sys.path[:] = [path for path in sys.path if path not in ("", *path_entries)]
 
 
 class TreeFinder:
@@ -25,7 +25,8 @@ class TreeFinder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         spec = machinery.PathFinder.find_spec(name, self._paths) if path is None else None
-        return spec if spec and spec.loader else None  # a folder without __init__.py hides nothing
+        # A folder without __init__.py has no loader and is no package.
+        return spec if spec and spec.loader else None
 
 
 def put_tree_first(paths: list[str]) -> None:
@@ -33,14 +34,14 @@ def put_tree_first(paths: list[str]) -> None:
     names = {name.split(".")[0] for path in paths for name in _list_folder(path)}
     sys.path[:] = [*paths, *(path for path in sys.path if not _has_same_packages(path, names))]
     builtin: list[Any] = [machinery.BuiltinImporter, machinery.FrozenImporter]
-    others = []
+    other_finders = []
     for finder in sys.meta_path:
         module = sys.modules.get(getattr(finder, "__module__", ""))
         mapping = getattr(module, "MAPPING", None)  # of an editable install by setuptools
         is_editable = isinstance(mapping, dict) and names & set(mapping)
         if finder not in builtin and not is_editable:
-            others.append(finder)
-    sys.meta_path[:] = [*builtin, TreeFinder(paths), *others]
+            other_finders.append(finder)
+    sys.meta_path[:] = [*builtin, TreeFinder(paths), *other_finders]
 
 
 def _has_same_packages(path: str, names: set[str]) -> bool:
@@ -54,7 +55,7 @@ def _has_same_packages(path: str, names: set[str]) -> bool:
 
 
 def _list_folder(path: str) -> list[str]:
-    """Return the names in a folder. One that is missing, or that the sandbox hides, has none."""
+    """Return the names in a folder; none if it is missing or the sandbox hides it."""
     try:
         return os.listdir(path)
     except OSError:

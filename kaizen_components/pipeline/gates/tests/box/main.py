@@ -22,7 +22,7 @@ def main(folder: str) -> None:
     if any(options["cover"] for options in todo["sessions"]):
         import coverage  # noqa: F401
 
-    before = framework.FrameworkSnapshot()
+    framework_before = framework.FrameworkSnapshot()
     gc.freeze()  # children share these objects
     trees = {
         name: tree.RestorableTree(os.path.join(folder, "trees", name)) for name in todo["trees"]
@@ -39,10 +39,10 @@ def main(folder: str) -> None:
         files.restore(options["edits"])
         is_cut = left_s < options["timeout_s"]
         options["timeout_s"] = min(options["timeout_s"], left_s)
-        context = {**todo, "folder": folder, "root": files.root, "before": before}
+        context = {**todo, "folder": folder, "root": files.root, "before": framework_before}
         reports.append(session.run_session(options, context, key))
         if is_cut and options["fast"] and reports[-1]["timed_out"]:
-            reports.pop()  # our own time was up, so it says nothing about the mutant
+            reports.pop()  # the session's time was up, so the report says nothing about the mutant
             break
         if options["name"] == "mutant":
             counts[is_killed(reports[-1])] += 1
@@ -70,7 +70,7 @@ def is_killed(report: dict[str, Any]) -> bool:
 
 
 def has_failed_assertion(report: dict[str, Any]) -> bool:
-    """Return whether an assertion failed, and not only something crashed."""
+    """Return whether an assertion failed; a test that only crashed does not count."""
     return any(
         event.get("type") in ASSERTIONS and not event.get("own") for event in report["events"]
     )

@@ -1,4 +1,4 @@
-"""The pytest plugin that reports what each test raised, and adds two tests of ours.
+"""The pytest plugin that reports what each test raised, and adds our two canary tests.
 
 A test that raised something but is reported as passed counts as "rewritten". Events are sent before
 any other plugin can change them.
@@ -33,7 +33,7 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
-        """Shuffle the tests if asked, report their ids, and append our two tests."""
+        """Shuffle the tests if the plan has a seed, report their ids, and append our two tests."""
         if self._options["shuffle"]:
             random.Random(self._options["shuffle"]).shuffle(items)
         self._send(kind="collected", ids=[item.nodeid for item in items])
@@ -114,8 +114,8 @@ class Reporter:
         places = [(str(entry.path), entry.lineno + 1) for entry in error.traceback]
         if isinstance(error.value, SyntaxError):
             places.append((error.value.filename or "", error.value.lineno or 0))
-        inside = [place for place in places if place[0].startswith(self._root)]
-        path, line = inside[-1] if inside else ("", 0)
+        tree_places = [place for place in places if place[0].startswith(self._root)]
+        path, line = tree_places[-1] if tree_places else ("", 0)
         return {"type": error.typename, "path": self._shorten_path(path), "line": line}
 
 

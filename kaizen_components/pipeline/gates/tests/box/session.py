@@ -18,7 +18,7 @@ PAUSE_S = 0.05
 
 
 def run_session(options: dict[str, Any], plan: dict[str, Any], key: bytearray) -> dict[str, Any]:
-    """Return the session's events, its last one if it got there, and the number of forged lines."""
+    """Return the session's events, its end event if it sent one, and the number of forged lines."""
     token = secrets.token_hex(8).encode()
     reader, writer = os.pipe()
     sys.stdout.flush()
@@ -36,11 +36,11 @@ def run_session(options: dict[str, Any], plan: dict[str, Any], key: bytearray) -
 
         child.run_child(options, plan, send)
     os.close(writer)
-    sent, timed_out = _receive(reader, pid, start + options["timeout_s"])
+    data, timed_out = _receive(reader, pid, start + options["timeout_s"])
     os.close(reader)
     seconds = time.monotonic() - start
     events, foreign = [], 0
-    for line in sent.split(b"\n")[:-1]:
+    for line in data.split(b"\n")[:-1]:
         is_ours = line.startswith(token)
         try:
             events.append(json.loads(line[len(token) :] if is_ours else line))
@@ -55,14 +55,14 @@ def run_session(options: dict[str, Any], plan: dict[str, Any], key: bytearray) -
 
 def _receive(reader: int, pid: int, deadline: float) -> tuple[bytes, bool]:
     """Return the bytes that the child sends and whether its time ran out; kill its processes."""
-    sent = bytearray()
+    data = bytearray()
     has_ended = timed_out = False
     while not has_ended and not timed_out:
         has_ended = os.waitpid(pid, os.WNOHANG)[0] == pid
         timed_out = not has_ended and time.monotonic() > deadline
         while select.select([reader], [], [], 0 if has_ended else PAUSE_S)[0]:
             block = os.read(reader, BLOCK_BYTES)
-            sent += block
+            data += block
             if not block:  # closed: the child has ended or is about to
                 has_ended = has_ended or os.waitpid(pid, os.WNOHANG)[0] == pid
                 time.sleep(0 if has_ended else 0.001)
@@ -79,4 +79,4 @@ def _receive(reader: int, pid: int, deadline: float) -> tuple[bytes, bool]:
         except ProcessLookupError:
             pass
         os.waitpid(pid, 0)
-    return bytes(sent), timed_out
+    return bytes(data), timed_out

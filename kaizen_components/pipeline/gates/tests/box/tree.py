@@ -1,4 +1,4 @@
-"""A tree that is restored before every session, so that none sees changes of an earlier one."""
+"""A tree that is restored before every session, so that no session sees changes of another."""
 
 from __future__ import annotations
 
