@@ -96,12 +96,8 @@ class Output:
             if value is not None and value is not False:
                 words += ["--" + option.replace("_", "-"), *([] if value is True else [str(value)])]
         again = join_words(words)
-        answer = {
-            "title": report["title"],
-            "ledger": moment.describe(),
-            "again": again,
-            "data": data,
-        }
+        ledger = moment.describe()
+        answer = {"title": report["title"], "ledger": ledger, "again": again, "data": data}
         text = self._render(report, answer)
         if self.out == "-":
             return {"document": text, **answer}

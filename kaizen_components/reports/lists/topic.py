@@ -139,8 +139,7 @@ def layout(data: Row, zone: Zone) -> Row:
         )
         for row in sorted(data["kinds"], key=lambda row: (-row["hits"], order.index(row["kind"])))
     ]
-    unit, periods = data["over_time"]["unit"], data["over_time"]["periods"]
-    chart = _draw_mentions(unit, periods)
+    chart = _draw_mentions(data["over_time"]["unit"], data["over_time"]["periods"])
     entries = []
     for row in data["records"]:
         state = f"{row['state']}." if row["state"] else None
