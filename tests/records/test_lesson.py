@@ -136,7 +136,7 @@ def try_to_promote(root, id):
     try:
         return call(root, "L2", id=id)
     except Conflict as refused:
-        return refused.why
+        return refused.what
 
 
 def promote_at_once(root, processes):
