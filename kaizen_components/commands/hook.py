@@ -55,7 +55,10 @@ def hook(
 
 
 def load_digest(write: WriteLater, look: ReadNow, store: Store, message: dict[str, Any]) -> Row:
-    """Return the digest. The host needs it again after a compaction, a resume or a clear."""
+    """Return the output of the hook SessionStart, with the digest.
+
+    The host asks for it at the start, and after a resume, a clear or a compaction.
+    """
     from ..projects.hooks.event import get_session
     from ..records.work.lease import validate_session
     from ..reports.digest.digest import build_digest

@@ -48,9 +48,9 @@ def add(
     if not run and not (title or summary or command):
         raise Usage(
             "missing_option",
-            "Q1 proof-add needs --run, or a text to report.",
+            "Q1 proof-add needs --run, or a description of the proof.",
             "A proof is either a command that Kaizen runs, or your report of one.",
-            "Add --run -- COMMAND, or --title, --summary or --command.",
+            "Let Kaizen run it with --run -- CMD, or describe your run with --title, --summary or --command.",
         )
     words = {"title": title, "summary": summary, "body": body}
     if not run:

@@ -179,7 +179,7 @@ def test_fresh_clone_relinks_its_engine(clone, way):
 
 
 @pytest.mark.parametrize("words", [[], ["--engine", "nowhere"], ["--engine"], ["--motor", "x"]])
-def test_relinking_without_engine_is_explained(clone, words):
+def test_relink_without_engine_fails_with_advice(clone, words):
     refused = run(clone, "relink", *words)
 
     assert refused.returncode == (3 if words in ([], ["--engine", "nowhere"]) else 2)

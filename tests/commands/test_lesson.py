@@ -568,7 +568,7 @@ def test_promoted_lesson_cannot_be_retired(kaizen, gotcha):
     assert f"L11 --id {became}" in refused.value.next
 
 
-def test_at_last_names_actors_newest_lesson(kaizen, gotcha, learning):
+def test_last_alias_names_actors_newest_lesson(kaizen, gotcha, learning):
     learning()
     newest = gotcha()
     learning(actor="bob")

@@ -151,7 +151,7 @@ def test_secret_as_separate_word_is_refused(repository, cli, words):
     assert cli("Q1", "--run", "--", "echo", *words).exit_code == 1
 
 
-def test_at_last_names_record_from_before_run(repository, cli, kaizen):
+def test_last_alias_names_record_from_before_run(repository, cli, kaizen):
     task = kaizen("W1", title="before", summary="y")["id"]
     words = [PYTHON, str(_launcher()), "W1", "--title", "during", "--summary", "y"]
     inner = f"import subprocess; subprocess.run({words!r}, env={{'KAIZEN_REPO_ROOT': {str(repository)!r}}}, check=True)"
@@ -231,7 +231,7 @@ def test_proof_without_run_is_reported(kaizen):
     assert "tree_hash" not in proof and "stdout_hash" not in proof
 
 
-def test_at_last_as_subject_skips_proofs_and_scores(kaizen):
+def test_last_alias_as_subject_skips_proofs_and_scores(kaizen):
     lesson = kaizen("L1", title="x", summary="y")["id"]
     first = kaizen("Q1", about="@last", title="once")
     kaizen("T2", about="@last", name="n", value=1)

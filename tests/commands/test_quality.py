@@ -72,7 +72,7 @@ def test_purge_removes_records_about_test_proofs(kaizen, recorded):
     assert kaizen("K8")["verified"]
 
 
-def test_at_last_names_actors_newest_quality_record(kaizen):
+def test_last_alias_names_actors_newest_quality_record(kaizen):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     assert kaizen("Q7", id="@last")["id"] == case
     run = kaizen("Q4", case_id=case, outcome="passed")["id"]

@@ -48,7 +48,7 @@ def record(kaizen, id):
 # References
 
 
-def test_at_last_tilde_n_names_nth_record_before(kaizen, task):
+def test_last_alias_tilde_n_names_nth_record_before(kaizen, task):
     ids = [task() for _ in range(3)]
     task("Somebody's", actor="other")
 
@@ -61,7 +61,7 @@ def test_at_last_tilde_n_names_nth_record_before(kaizen, task):
         assert unknown.value.code == "unknown_id"
 
 
-def test_at_last_tilde_n_counts_records_of_all_kinds(kaizen, task):
+def test_last_alias_tilde_n_counts_records_of_all_kinds(kaizen, task):
     first = task()
     kaizen("G1", title="t", summary="s", body="b")
     scored = kaizen("T2", name="n", value=1, about="@last~1")["id"]
@@ -210,7 +210,7 @@ def test_task_is_found_by_id_prefix_or_at_last(kaizen, task):
     assert kaizen("W10", id="@last")["id"] == second
 
 
-def test_at_last_names_actors_newest_task(kaizen, task):
+def test_last_alias_names_actors_newest_task(kaizen, task):
     mine = task()
     task(actor="bob")
 

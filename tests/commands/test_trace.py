@@ -427,7 +427,7 @@ def test_prefix_of_span_id_finds_its_named_trace(kaizen):
     assert kaizen("T3", trace_id=span[:-4], format="json")["trace_ids"] == ["mine"]
 
 
-def test_at_last_names_actors_newest_trace(kaizen, trace):
+def test_last_alias_names_actors_newest_trace(kaizen, trace):
     kaizen("T1", name="bob's", actor="bob", trace_id="theirs")
 
     assert kaizen("T3", trace_id="@last", format="json")["trace_ids"] == [trace]

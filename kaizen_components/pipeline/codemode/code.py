@@ -54,7 +54,7 @@ def parse_code(code: str) -> ast.Module:
     """Parse a piece of code; raise ValueError with an explanation if it is not valid Python."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of invalid escapes
+            warnings.simplefilter("ignore")  # hide warnings about invalid escapes
             return ast.parse(code)
     except SyntaxError as error:
         line = quote_text((error.text or "").strip(), 60)

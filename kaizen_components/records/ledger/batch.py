@@ -67,9 +67,9 @@ def parse_line(line: str) -> tuple[str, dict[str, Any]]:
     ):
         raise Usage(
             "bad_line",
-            "The text is not an object with command and args.",
+            "The line is not a JSON object with `command` and `args`.",
             SHAPE,
-            "Put the options into args.",
+            "Put the options of the command into `args`.",
         )
     args = item.get("args", {})
     options = {name.replace("-", "_"): value for name, value in args.items()}

@@ -110,8 +110,8 @@ class RecordReader:
             raise NotFound(
                 "unknown_id",
                 f"There is no record {make_excerpt(ref)!r}.",
-                f"Such an id starts with {prefixes}.",
-                "Give the whole id, or enough of its beginning.",
+                f"Ids that fit here start with {prefixes}.",
+                "Give the full id, or a longer prefix of it.",
             )
         return matching[0], self.find(matching[0], ref)
 

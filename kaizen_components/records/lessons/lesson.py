@@ -168,8 +168,8 @@ def require_legal_status(gotcha: Row, status: str | None, note: str | None) -> N
     if now == "promoted":
         raise Refused(
             "promoted_lesson",
-            f"{id} was promoted and keeps that status.",
-            "Its learning replaces it.",
+            f"{id} was promoted, so its status cannot be changed.",
+            "A learning has replaced it.",
             f"`G4 --id {id}` shows the learning; `L11` retires it.",
         )
     if status in ELSEWHERE:

@@ -135,8 +135,8 @@ def _select_runs(db: Reader, runs: list[Row], selector: str, side: str) -> list[
     if key not in conditions or not value:
         raise Usage(
             "bad_side",
-            f"--{side} {clip_text(selector, 60)!r} selects no runs.",
-            f"{key!r} is not a known key, or its value is missing.",
+            f"--{side} {clip_text(selector, 60)!r} is not a valid selection of runs.",
+            f"The key {key!r} is unknown or has no value.",
             SIDE_FORMS,
         )
     return list(filter(conditions[key], runs))
