@@ -50,7 +50,8 @@ def bind_options(command: Command, given: Given) -> tuple[Row, Row]:
             value = read_option(name, field, raw)
         except Usage as error:
             option = fields.format_option(name)
-            error.next = error.next or f"`help {command.code}` says what {option} takes."
+            advice = f"`help {command.code}` says what {option} takes."
+            error.next = f"{error.next} {advice}".strip()
             raise
         if name in command.options:
             values[name] = value

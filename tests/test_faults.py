@@ -806,7 +806,7 @@ def foreign(path, version=0):
 BROKEN = {
     # what happened: (exit codes of W9 and K8, of W1 and K1, is it healthy, what K11 says)
     absent: (3, 0, True, "there is no database yet"),
-    missing: (3, 0, False, "there is none"),  # the checkpoints speak of one
+    missing: (3, 0, False, "there is no database yet"),  # the checkpoints speak of one
     empty: (3, 0, False, "empty"),
     random_bytes: (7, 7, False, "damaged"),
     truncated: (7, 7, False, "damaged"),

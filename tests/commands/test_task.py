@@ -302,7 +302,7 @@ def test_cycle_error_shows_shortest_path(kaizen, task):
 
     with pytest.raises(Refused) as refused:
         kaizen("W11", id=end, kind="blocks", target_id=start)
-    assert f"{start} -> {right} -> {end} exist" in refused.value.why
+    assert f"already exist: {start} -> {right} -> {end}." in refused.value.why
 
 
 def test_relates_to_link_is_the_same_from_both_ends(kaizen, task):
