@@ -103,7 +103,7 @@ def find_unapplied(store: ObjectStore, repository: Repository, diff: Diff, head:
 
 
 def _hash_working_file(repository: Repository, path: str) -> str | None:
-    """Return the file's object id; None if it is missing, "" if it is no regular file."""
+    """Return the file's object id, None if it is missing, or "" for a link or folder."""
     full_path = os.path.join(repository.top, repository.prefix + path)
     if not os.path.lexists(full_path):
         return None

@@ -61,7 +61,7 @@ def render_fixture(
 
 
 def read_fixture(file_path: str) -> Fixture:
-    """Read a fixture; raise NotFound if there is no file, and Refused if it is not a fixture."""
+    """Read a fixture. Raise NotFound if the file is missing, and Refused if it is invalid."""
     name, restore = repr(file_path[-80:]), "Restore it from git."
     try:
         with open(file_path, encoding="utf-8") as file:

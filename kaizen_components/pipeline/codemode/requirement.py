@@ -179,7 +179,7 @@ def _cut_spans(sentence: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _find_literal_end(text: str, start: int) -> int:
-    """Return the end of the literal at `start`; 0 if there is no literal."""
+    """Return where the literal at `start` ends, or 0 without a literal."""
     simple = NUMBER.match(text, start) or WORD.match(text, start)
     if simple:
         return simple.end()

@@ -112,7 +112,7 @@ def find_source(name: str, root: str, repo: str | None) -> Source:
 
 
 def read_source(source: Source) -> tuple[Protocol | None, list[str]]:
-    """Return (the protocol, its faults). The protocol is None if it has faults."""
+    """Return the protocol and its faults. A faulty protocol is returned as None."""
     if source.text is None:
         return load_shipped(source.name), []
     try:

@@ -86,7 +86,7 @@ class ToolTree:
         return parts[-1] if parts else path
 
     def read_line(self, path: str, number: int) -> str:
-        """Return the text of a line without its indentation; "" if there is none."""
+        """Return a line without its indentation, or "" if the line does not exist."""
         try:
             with open(os.path.join(self.folder, path), "rb") as file:
                 lines = file.read().decode("utf-8", "replace").splitlines()

@@ -134,7 +134,7 @@ class Canary(pytest.Item):
 
 
 def _make_canary(parent: Any, name: str, error: type[Exception] | None) -> pytest.Item:
-    """Return a test that raises `error`, or passes if that is None."""
+    """Return a test that raises `error`. With None, the test passes."""
 
     def canary() -> None:
         if error:
